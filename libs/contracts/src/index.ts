@@ -1,3 +1,127 @@
-export { errorCodes, exitCodeOf, FarmError, isFarmErrorCode } from './errors.js';
+export { bells, objectPaths } from './bells.js';
+export type { Contract, InputOf, OutputOf } from './contract.js';
+export { contract } from './contract.js';
 export type { FarmErrorCode, FieldError, WhoActs } from './errors.js';
+export { errorCodes, exitCodeOf, FarmError, isFarmErrorCode } from './errors.js';
+export {
+  Challenge,
+  CredentialFile,
+  EnrolReply,
+  EnrolRequest,
+  headers,
+  identityPaths,
+  Problem,
+  PublicKey,
+  Signature,
+  TokenReply,
+  TokenRequest,
+} from './identity.js';
+export {
+  AuthoredId,
+  BootId,
+  Epoch,
+  JobId,
+  Label,
+  Labels,
+  LeaseId,
+  newId,
+  newPersonId,
+  newTaskId,
+  newWorkerId,
+  ObjectId,
+  PersonId,
+  PoolName,
+  Sha256,
+  TaskId,
+  WorkerId,
+} from './ids.js';
+export {
+  CommandEnded,
+  DispatchEnded,
+  DispatchPayload,
+  DispatchRequest,
+  DispatchResult,
+  Ended,
+  EndRequest,
+  EnvironmentCause,
+  FailReason,
+  Fence,
+  IsolationReport,
+  JobKind,
+  JobPhase,
+  JobResult,
+  JobState,
+  jobClaim,
+  jobComplete,
+  jobFail,
+  jobHeartbeat,
+  jobSubmit,
+  LeaseBeat,
+  LeasedJob,
+  LeaseReply,
+  Progress,
+  queueCancel,
+  queueList,
+  queueRedrive,
+  queueRequeue,
+  Usage,
+  WorkerReport,
+} from './jobs.js';
 export { limits } from './limits.js';
+export {
+  CheckpointInput,
+  CheckpointOutcome,
+  checkpoint,
+  getCurrentContext,
+  PlanStep,
+  setWorkPlan,
+  WorkPlan,
+} from './member.js';
+export {
+  Activity,
+  Attention,
+  FileChange,
+  MemberState,
+  PauseReason,
+  ProductStatus,
+  TaskAction,
+  TaskEvent,
+  TaskResult,
+  TaskSource,
+  TaskStatus,
+  TaskView,
+  taskControl,
+  taskEvents,
+  taskGet,
+  taskSearch,
+  taskStart,
+} from './tasks.js';
+export {
+  FileReference,
+  FileReferences,
+  isStorable,
+  prose,
+  proseBytes,
+  RelativePath,
+  storable,
+  storableJson,
+  utf8Length,
+} from './text.js';
+export {
+  quotaSet,
+  status,
+  WorkerView,
+  workerDrain,
+  workerInvite,
+  workerList,
+  workerPause,
+  workerResume,
+} from './workers.js';
+export {
+  HumanRequestKind,
+  MemberCapabilities,
+  MemberProvider,
+  WorkflowDocument,
+  WorkflowMember,
+} from './workflow-document.js';
+export { WorkflowIssue, workflowGet, workflowImport, workflowSearch } from './workflows.js';

@@ -1,0 +1,22 @@
+/** Subjects of the bell: "look again", never content (H25). */
+export const bells = {
+  worker: (workerId: string): string => `bell.worker.${workerId}`,
+  task: (taskId: string): string => `bell.task.${taskId}`,
+  controllers: 'bell.controllers',
+} as const;
+
+/** Roads for bytes, beside the operations. `:job`, `:epoch`, … are path parameters. */
+export const objectPaths = {
+  /** GET, job token: the prompt's two strings (DispatchRequest). */
+  request: '/v1/jobs/:job/request',
+  /** GET with Range, job token: the bundle of the pinned base (H29). */
+  bundle: '/v1/jobs/:job/bundle',
+  /** PUT, job token, write once; also after the lease's end: then it is kept as a rescue (D20). */
+  pack: '/v1/jobs/:job/epochs/:epoch/packs/:commit',
+  /** PUT, job token, create only: what the session said, by segment (H17). */
+  output: '/v1/jobs/:job/epochs/:epoch/output/:segment',
+  /** PUT, person: a checkout as a bundle, named by its sha256 (D19). */
+  source: '/v1/sources/:sha256',
+  /** GET, person: the Task's branch as a bundle. */
+  result: '/v1/tasks/:task/bundle',
+} as const;

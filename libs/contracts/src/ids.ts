@@ -1,0 +1,48 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { z } from 'zod';
+
+const crockford = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** 40 random bits as 8 characters of Crockford's base 32, behind a prefix (N9). */
+function shortId(prefix: string): string {
+  return `${prefix}_${Array.from(randomBytes(8), (byte) => crockford.charAt(byte & 31)).join('')}`;
+}
+
+const short = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{8}$`));
+
+export const TaskId = short('t');
+export const WorkerId = short('w');
+export const PersonId = short('p');
+/** A Dispatch, a Command Run or another job: one id for the lease and for what it executes. */
+export const JobId = z.uuid();
+export const LeaseId = z.uuid();
+export const BootId = z.uuid();
+/** A git object id (SHA-1 or SHA-256). */
+export const ObjectId = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
+export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+/** Number of a job's lease, from 1, never reused (A12.2). */
+export const Epoch = z.int().min(1);
+/** An authored name: workflow or member (N1). */
+export const AuthoredId = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/);
+/** A machine label: `gpu`, `os:linux`, `host:payroll`. */
+export const Label = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^[a-z0-9][a-z0-9_.:/-]*$/);
+export const Labels = z.array(Label).max(32);
+/** A pool of workers. */
+export const PoolName = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^[a-z][a-z0-9-]*$/);
+
+export const newTaskId = (): string => shortId('t');
+export const newWorkerId = (): string => shortId('w');
+export const newPersonId = (): string => shortId('p');
+export const newId = (): string => randomUUID();

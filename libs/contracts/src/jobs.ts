@@ -1,0 +1,338 @@
+import { z } from 'zod';
+import { contract } from './contract.js';
+import { BootId, Epoch, JobId, Label, LeaseId, ObjectId, WorkerId } from './ids.js';
+import { limits } from './limits.js';
+import { storable, storableJson } from './text.js';
+
+/** What a lease's writer must show, whole, in every statement that writes (H14, A12.3). Holder and boot come from the token. */
+export const Fence = { job_id: JobId, epoch: Epoch, lease_id: LeaseId } as const;
+
+export const JobState = z.enum(['queued', 'held', 'leased', 'done', 'dead', 'cancelled']);
+export type JobState = z.output<typeof JobState>;
+
+/** Where a leased job is on its worker; each change is sent at once. */
+export const JobPhase = z.enum(['preparing', 'started', 'capturing', 'uploading']);
+export type JobPhase = z.output<typeof JobPhase>;
+
+/** Kinds that only workers may claim (H37); agents may be given any other. */
+export const JobKind = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
+
+/** Why a lease ended, said by the worker (D3). */
+export const DispatchEnded = z.enum([
+  'handover',
+  'silent',
+  'crashed',
+  'limited',
+  'machine',
+  'paused',
+  'drained',
+  'cancelled',
+]);
+export type DispatchEnded = z.output<typeof DispatchEnded>;
+export const CommandEnded = z.enum(['exited', 'timed_out', 'cancelled', 'launch_failed']);
+/** `done` is how a job of any other kind ends. */
+export const Ended = z.enum([
+  ...DispatchEnded.options,
+  ...CommandEnded.options.filter((ended) => ended !== 'cancelled'),
+  'done',
+]);
+export type Ended = z.output<typeof Ended>;
+
+/** Why a job could not be started, captured or uploaded. */
+export const FailReason = z.enum([
+  'provider_start',
+  'environment',
+  'prepare_failed',
+  'capture_failed',
+  'upload_failed',
+  'job_error',
+]);
+export type FailReason = z.output<typeof FailReason>;
+
+export const JobResult = storableJson(limits.resultBytes);
+
+export const LeasedJob = z.strictObject({
+  id: JobId,
+  kind: JobKind,
+  epoch: Epoch,
+  lease_id: LeaseId,
+  lease_ms: z.int(),
+  heartbeat_ms: z.int(),
+  /** Job token: renewed by beats, worth nothing without the worker's own token (D17). */
+  token: z.string(),
+  /** The same session goes on: this worker and boot held the last lease, frozen since (D11). */
+  continues: z.boolean(),
+  payload: z.json(),
+});
+export type LeasedJob = z.output<typeof LeasedJob>;
+
+export const jobClaim = contract({
+  name: 'job_claim',
+  summary: 'Take up to `limit` jobs under a lease; nothing to do is an empty list.',
+  input: z.strictObject({
+    /** Repeating it answers the same leases (H7, A12.10). */
+    request_id: z.uuid(),
+    limit: z.int().min(1).max(limits.claimBatch).default(1),
+    /** How long the controller may wait for work. */
+    wait_seconds: z.number().min(0).max(limits.claimWaitSeconds).default(0),
+    /** Own leases whose process trees are frozen and could go on (D11). */
+    frozen: z
+      .array(z.strictObject({ job_id: JobId, lease_id: LeaseId }))
+      .max(limits.beatLeases)
+      .default([]),
+  }),
+  output: z.strictObject({ jobs: z.array(LeasedJob) }),
+  errors: ['identity_in_use'],
+});
+
+/** What a worker says of itself with each beat: it may only drop labels (H26). */
+export const WorkerReport = z.strictObject({
+  slots: z.int().min(0).max(1024),
+  busy: z.int().min(0).max(1024),
+  labels: z.array(Label).max(64),
+  /** Provider accounts by name, of the worker's own configuration. */
+  accounts: z
+    .array(z.strictObject({ name: Label, provider: Label }))
+    .max(64)
+    .default([]),
+  versions: z.record(z.string().max(64), z.string().max(128)).default({}),
+  load: z.number().min(0).optional(),
+  host: storable(255).optional(),
+  /** Last words of a drain: the identity is free again (D16). */
+  goodbye: z.boolean().optional(),
+});
+export type WorkerReport = z.output<typeof WorkerReport>;
+
+export const Progress = storableJson(limits.progressBytes);
+
+export const LeaseBeat = z.strictObject({
+  ...Fence,
+  phase: JobPhase,
+  session_ref: storable(512).optional(),
+  /** Milliseconds since the last sign of life of the session (a duration: no clock of the worker counts, H15). */
+  idle_ms: z.int().min(0),
+  progress: Progress.optional(),
+  /** Signals that reached the session, by sequence. */
+  acks: z
+    .array(z.strictObject({ seq: z.int(), outcome: z.enum(['delivered', 'not_running', 'uncertain', 'queued']) }))
+    .max(64)
+    .default([]),
+});
+export type LeaseBeat = z.output<typeof LeaseBeat>;
+
+export const EndRequest = z.strictObject({ kind: z.enum(['cancel', 'pause']), reason: z.string() });
+
+export const LeaseReply = z.discriminatedUnion('held', [
+  z.strictObject({
+    held: z.literal(true),
+    job_id: JobId,
+    lease_ms: z.int(),
+    token: z.string(),
+    /** Stop, capture, upload, complete. */
+    end: EndRequest.optional(),
+    interrupt: z.boolean().optional(),
+    steer: z.array(z.strictObject({ seq: z.int(), text: z.string() })).optional(),
+  }),
+  z.strictObject({ held: z.literal(false), job_id: JobId, code: z.literal('stale_lease') }),
+]);
+export type LeaseReply = z.output<typeof LeaseReply>;
+
+export const jobHeartbeat = contract({
+  name: 'job_heartbeat',
+  summary: 'Renew leases and learn what the farm wants of them.',
+  input: z.strictObject({ worker: WorkerReport, leases: z.array(LeaseBeat).max(limits.beatLeases).default([]) }),
+  output: z.strictObject({
+    worker: z.strictObject({
+      drain: z.boolean(),
+      paused: z.boolean(),
+      /** Set while the farm gives this worker nothing (H11). */
+      quarantined: z.string().optional(),
+    }),
+    leases: z.array(LeaseReply),
+  }),
+  errors: ['identity_in_use'],
+});
+
+export const jobComplete = contract({
+  name: 'job_complete',
+  summary: 'End a lease with its result.',
+  input: z.strictObject({ ...Fence, ended: Ended, result: JobResult }),
+  output: z.strictObject({
+    state: z.enum(['done', 'cancelled']),
+    /** The work is kept on the farm: the worker may delete its workspace. */
+    kept: z.boolean(),
+  }),
+  errors: ['stale_lease', 'conflict', 'commit_refused', 'handover_refused'],
+});
+
+export const jobFail = contract({
+  name: 'job_fail',
+  summary: 'Give a lease back: never started, or not to be captured or uploaded.',
+  input: z.strictObject({
+    ...Fence,
+    reason: FailReason,
+    retryable: z.boolean(),
+    detail: storable(limits.failDetailBytes).optional(),
+  }),
+  output: z.strictObject({ state: JobState }),
+  errors: ['stale_lease', 'conflict'],
+});
+
+/** Why a machine could not run a job: it spends nothing of the job's (H11). */
+export const EnvironmentCause = z.enum([
+  'cli_missing',
+  'logged_out',
+  'disk_full',
+  'sandbox_missing',
+  'git_missing',
+  'other',
+]);
+
+export const queueList = contract({
+  name: 'queue_list',
+  summary: 'Jobs of the farm, newest first.',
+  input: z.strictObject({
+    state: JobState.optional(),
+    task_id: z.string().max(64).optional(),
+    worker_id: WorkerId.optional(),
+    limit: z.int().min(1).max(limits.pageMax).default(50),
+    cursor: z.string().max(64).optional(),
+  }),
+  output: z.strictObject({
+    jobs: z.array(
+      z.strictObject({
+        id: JobId,
+        kind: z.string(),
+        task_id: z.string().nullable(),
+        member: z.string().nullable(),
+        state: JobState,
+        phase: JobPhase.nullable(),
+        epoch: z.int().min(0),
+        worker_id: z.string().nullable(),
+        pool: z.string(),
+        labels: z.array(z.string()),
+        priority: z.int(),
+        tries: z.int(),
+        created_at: z.string(),
+        settled_at: z.string().nullable(),
+        /** Why it waits or how it ended, in a few words. */
+        note: z.string().nullable(),
+        leases: z.array(
+          z.strictObject({ epoch: z.int(), worker_id: z.string(), boot: BootId, ended_how: z.string().nullable() }),
+        ),
+      }),
+    ),
+    next_cursor: z.string().nullable(),
+  }),
+});
+
+const oneJob = z.strictObject({ job_id: JobId });
+const jobAfter = z.strictObject({ job_id: JobId, state: JobState });
+
+export const queueRequeue = contract({
+  name: 'queue_requeue',
+  summary: 'Take the lease of a job away and queue it again, at once.',
+  input: oneJob,
+  output: jobAfter,
+  errors: ['not_found', 'not_resumable'],
+  positional: ['job_id'],
+});
+
+export const queueCancel = contract({
+  name: 'queue_cancel',
+  summary: 'Cancel a job that belongs to no Task; a leased one ends at its worker.',
+  input: oneJob,
+  output: jobAfter,
+  errors: ['not_found', 'conflict'],
+  positional: ['job_id'],
+});
+
+export const queueRedrive = contract({
+  name: 'queue_redrive',
+  summary: 'Give a dead job, or the exhausted lane it belongs to, another life.',
+  input: oneJob,
+  output: jobAfter,
+  errors: ['not_found', 'not_resumable'],
+  positional: ['job_id'],
+});
+
+export const jobSubmit = contract({
+  name: 'job_submit',
+  summary: 'Queue a job of a kind of your own.',
+  input: z.strictObject({
+    kind: JobKind.refine((kind) => kind !== 'dispatch' && kind !== 'command_run', {
+      params: { rule: 'reserved_kind' },
+    }),
+    payload: storableJson(limits.payloadBytes).default({}),
+    pool: z.string().max(64).default('default'),
+    labels: z.array(Label).max(32).default([]),
+    priority: z.int().min(-100).max(100).default(0),
+    /** Jobs with the same key share one turn in the queue. */
+    fairness_key: storable(128).optional(),
+    /** At most so many of this name at once, farm-wide; the limit itself is set by an admin. */
+    limit_name: Label.optional(),
+    deadline_seconds: z
+      .int()
+      .min(1)
+      .max(30 * 86_400)
+      .optional(),
+  }),
+  output: z.strictObject({ job_id: JobId }),
+});
+
+/** What a Dispatch's worker needs to begin; the prompt itself comes by GET with the job token. */
+export const DispatchPayload = z.strictObject({
+  task_id: z.string(),
+  member_id: z.string(),
+  title: z.string(),
+  provider: z.string(),
+  model: z.string().optional(),
+  effort: z.string().optional(),
+  /** Commit that the workspace starts from. */
+  base: ObjectId,
+  task_directory: z.string(),
+  /** Where the same Assignment last worked, so that its dependencies are warm (D15). */
+  prefer: z.string().optional(),
+  isolation: z.strictObject({ required: z.array(z.string()).default([]) }).default({ required: [] }),
+});
+export type DispatchPayload = z.output<typeof DispatchPayload>;
+
+/** What the provider is given: rendered once, the same bytes at every epoch (I6). */
+export const DispatchRequest = z.strictObject({ instructions: z.string(), input: z.string() });
+export type DispatchRequest = z.output<typeof DispatchRequest>;
+
+/** How the workspace was made: what was used and why others were not (task isolation is never silent). */
+export const IsolationReport = z.strictObject({
+  requested: z.string(),
+  backend: z.string(),
+  fell_back: z.boolean(),
+  reasons: z.array(z.string()),
+  prepare_ms: z.int(),
+  capture_ms: z.int(),
+  bytes: z.int(),
+});
+export type IsolationReport = z.output<typeof IsolationReport>;
+
+export const Usage = z.strictObject({
+  requests: z.int().min(0).default(0),
+  input_tokens: z.int().min(0).default(0),
+  output_tokens: z.int().min(0).default(0),
+  cost_usd: z.number().min(0).optional(),
+});
+export type Usage = z.output<typeof Usage>;
+
+/** The result of a Dispatch, as its worker says it. */
+export const DispatchResult = z.strictObject({
+  /** The call that handed over, by its receipt: reserved ids and input hash come from there (D2). */
+  handover: z.strictObject({ call_id: z.uuid() }).optional(),
+  /** The captured commit, already uploaded; absent where nothing changed (D7). */
+  commit: ObjectId.optional(),
+  session_ref: z.string().max(512).optional(),
+  usage: Usage.optional(),
+  isolation: IsolationReport.optional(),
+  /** Ignored content that stayed behind (H20). */
+  ignored: z.strictObject({ files: z.int(), bytes: z.int() }).optional(),
+  retry_after_ms: z.int().min(0).optional(),
+  detail: storable(limits.failDetailBytes).optional(),
+});
+export type DispatchResult = z.output<typeof DispatchResult>;

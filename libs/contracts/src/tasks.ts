@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import { contract } from './contract.js';
+import { AuthoredId, Label, ObjectId, PoolName, Sha256, TaskId } from './ids.js';
+import { IsolationReport, Usage } from './jobs.js';
+import { limits } from './limits.js';
+import { WorkPlan } from './member.js';
+import { FileReferences, prose, proseBytes, storable } from './text.js';
+
+/** Where the files of a Task come from. */
+export const TaskSource = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('empty') }),
+  /** The caller's own checkout, uploaded as a bundle before (`PUT /v1/sources/<sha256>`). */
+  z.strictObject({
+    kind: z.literal('bundle'),
+    sha256: Sha256,
+    /** The commit that the Task starts from: HEAD and the dirty state on top of it. */
+    commit: ObjectId,
+    /** The user's own HEAD: the result is shown against it. */
+    head: ObjectId,
+    dirty: z.boolean(),
+  }),
+]);
+export type TaskSource = z.output<typeof TaskSource>;
+
+export const taskStart = contract({
+  name: 'task_start',
+  summary: 'Start a Task: give a job to a team.',
+  input: z.strictObject({
+    workflow_id: AuthoredId,
+    prompt: proseBytes(limits.promptBytes),
+    /** Else the prompt's first line. */
+    title: prose(255).optional(),
+    files: FileReferences.default([]),
+    source: TaskSource.default({ kind: 'empty' }),
+    pool: PoolName.default('default'),
+    /** What a machine must have. */
+    labels: z.array(Label).max(32).default([]),
+    priority: z.int().min(-100).max(100).default(0),
+  }),
+  output: z.strictObject({ task_id: TaskId, status: z.enum(['preparing', 'running']) }),
+  errors: ['not_found', 'source_unavailable', 'source_refused', 'idempotency_mismatch'],
+  positional: ['prompt'],
+});
+
+export const TaskStatus = z.enum(['preparing', 'running', 'paused', 'completed', 'cancelled']);
+export type TaskStatus = z.output<typeof TaskStatus>;
+
+/** What a person is shown, derived. */
+export const ProductStatus = z.enum([
+  'preparing',
+  'starting',
+  'working',
+  'waiting_for_you',
+  'paused',
+  'completed',
+  'blocked',
+  'cancelled',
+]);
+export type ProductStatus = z.output<typeof ProductStatus>;
+
+export const PauseReason = z.enum([
+  'paused_by_operator',
+  'runtime_recovery_exhausted',
+  'runtime_transition_failed',
+  'provider_retired',
+  'workspace_unavailable',
+  'source_unavailable',
+]);
+export type PauseReason = z.output<typeof PauseReason>;
+
+export const FileChange = z.strictObject({
+  path: z.string(),
+  status: z.enum(['added', 'modified', 'deleted', 'renamed', 'type_changed']),
+  additions: z.int().nullable(),
+  deletions: z.int().nullable(),
+});
+export type FileChange = z.output<typeof FileChange>;
+
+export const TaskResult = z.strictObject({
+  outcome: z.enum(['green', 'blocked']),
+  summary: z.string(),
+  details: z.string().nullable(),
+  files: FileReferences,
+  /** Absent where nothing changed (D7). */
+  branch: z.string().nullable(),
+  commit: ObjectId.nullable(),
+  base: ObjectId.nullable(),
+  files_changed: z.array(FileChange),
+  files_changed_total: z.int(),
+  isolation: IsolationReport.nullable(),
+  usage: Usage.nullable(),
+  completed_at: z.string(),
+});
+export type TaskResult = z.output<typeof TaskResult>;
+
+export const TaskAction = z.strictObject({
+  /** A hash over the facts that make the action legal: stale facts, stale id (I16). */
+  id: z.string(),
+  kind: z.enum(['pause', 'resume', 'cancel']),
+  label: z.string(),
+});
+
+export const Attention = z.strictObject({
+  kind: z.enum([
+    'human_request',
+    'blocked_result',
+    'workspace_unavailable',
+    'lane_exhausted',
+    'no_machine',
+    'source_unavailable',
+  ]),
+  summary: z.string(),
+});
+
+export const Activity = z.strictObject({
+  id: z.string(),
+  kind: z.string(),
+  occurred_at: z.string(),
+  title: z.string(),
+  summary: z.string().nullable(),
+  member: z.strictObject({ id: z.string(), name: z.string() }).nullable(),
+  outcome: z.enum(['completed', 'blocked', 'failed', 'cancelled']).nullable(),
+  files: FileReferences,
+});
+export type Activity = z.output<typeof Activity>;
+
+export const MemberState = z.enum(['not_started', 'working', 'waiting', 'done', 'blocked']);
+
+export const TaskView = z.strictObject({
+  task_id: TaskId,
+  title: z.string(),
+  prompt_excerpt: z.string(),
+  workflow: z.strictObject({ workflow_id: z.string(), revision_no: z.int() }),
+  status: TaskStatus,
+  product_status: ProductStatus,
+  pause_reason: PauseReason.nullable(),
+  started_at: z.string(),
+  updated_at: z.string(),
+  ended_at: z.string().nullable(),
+  team: z.array(
+    z.strictObject({
+      member_id: z.string(),
+      parent_id: z.string().nullable(),
+      name: z.string(),
+      state: MemberState,
+      latest_update: z.string().nullable(),
+      plan: WorkPlan.nullable(),
+    }),
+  ),
+  attention: z.array(Attention),
+  actions: z.array(TaskAction),
+  result: TaskResult.nullable(),
+  /** Work that was kept and never merged: late, unfinished or from a lost machine (H10, D20). */
+  rescues: z.array(
+    z.strictObject({ ref: z.string(), commit: ObjectId, member_id: z.string(), kept_at: z.string(), why: z.string() }),
+  ),
+  activities: z.array(Activity),
+});
+export type TaskView = z.output<typeof TaskView>;
+
+export const taskGet = contract({
+  name: 'task_get',
+  summary: 'A Task: status, team, what needs you, the Result.',
+  input: z.strictObject({ task_id: TaskId }),
+  output: TaskView,
+  errors: ['not_found'],
+  positional: ['task_id'],
+});
+
+export const taskSearch = contract({
+  name: 'task_search',
+  summary: 'Tasks, newest first.',
+  input: z.strictObject({
+    query: storable(256).optional(),
+    status: ProductStatus.optional(),
+    limit: z.int().min(1).max(limits.pageMax).default(50),
+    cursor: z.string().max(256).optional(),
+  }),
+  output: z.strictObject({
+    items: z.array(
+      z.strictObject({
+        task_id: TaskId,
+        title: z.string(),
+        workflow_id: z.string(),
+        status: TaskStatus,
+        product_status: ProductStatus,
+        started_at: z.string(),
+        ended_at: z.string().nullable(),
+      }),
+    ),
+    next_cursor: z.string().nullable(),
+  }),
+});
+
+export const taskControl = contract({
+  name: 'task_control',
+  summary: 'Pause, resume or cancel a Task by the id of an action that it offers.',
+  input: z.strictObject({ task_id: TaskId, action_id: z.string().max(64) }),
+  output: z.strictObject({ kind: z.enum(['pause', 'resume', 'cancel']), status: TaskStatus }),
+  errors: ['not_found', 'conflict'],
+  positional: ['task_id', 'action_id'],
+});
+
+export const TaskEvent = z.strictObject({
+  seq: z.int(),
+  type: z.string(),
+  at: z.string(),
+  /** Facts of the event; technical ids may stand here. */
+  payload: z.json(),
+});
+export type TaskEvent = z.output<typeof TaskEvent>;
+
+export const taskEvents = contract({
+  name: 'task_events',
+  group: 'task',
+  summary: 'The record of a Task, in sequence; waits for news when asked to.',
+  input: z.strictObject({
+    task_id: TaskId,
+    after: z.int().min(0).default(0),
+    limit: z.int().min(1).max(500).default(100),
+    wait_seconds: z.number().min(0).max(limits.claimWaitSeconds).default(0),
+  }),
+  output: z.strictObject({ events: z.array(TaskEvent), status: TaskStatus }),
+  errors: ['not_found'],
+  positional: ['task_id'],
+});

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { limits } from './limits.js';
+
+const bytes = new TextEncoder();
+
+/** Length in UTF-8 bytes. */
+export function utf8Length(text: string): number {
+  return bytes.encode(text).length;
+}
+
+/** True when PostgreSQL can hold the text: no NUL, no lone surrogate (H13). */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+/** The characters that XML 1.0 forbids, other than those that `isStorable` finds already. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that the rule forbids
+const illegalInXml = /[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
+
+/** Text that is stored as it is. */
+export const storable = (maxBytes: number) =>
+  z
+    .string()
+    .refine(isStorable, { params: { rule: 'storable' } })
+    .refine((text) => utf8Length(text) <= maxBytes, { params: { rule: `max_bytes:${maxBytes}` } });
+
+/** Prose of people and members: line ends become LF, blank is refused, nothing else changes. */
+export const prose = (maxCharacters: number) =>
+  z
+    .string()
+    .transform((text) => text.replace(/\r\n?/g, '\n'))
+    .pipe(
+      z
+        .string()
+        .max(maxCharacters)
+        .refine((text) => text.trim() !== '', { params: { rule: 'blank' } })
+        .refine((text) => isStorable(text) && !illegalInXml.test(text), { params: { rule: 'storable' } }),
+    );
+
+/** Prose with a limit in UTF-8 bytes. */
+export const proseBytes = (maxBytes: number) =>
+  prose(maxBytes).refine((text) => utf8Length(text) <= maxBytes, { params: { rule: `max_bytes:${maxBytes}` } });
+
+/** JSON that PostgreSQL can hold, with a limit on its serialised size (H13). */
+export const storableJson = (maxBytes: number) =>
+  z.json().refine(
+    (value) => {
+      const text = JSON.stringify(value);
+      return !text.includes('\\u0000') && !/\\ud[89a-f][0-9a-f]{2}/i.test(text) && utf8Length(text) <= maxBytes;
+    },
+    { params: { rule: `storable_json:${maxBytes}` } },
+  );
+
+const forbiddenInPath = /[\\\0*?[\]]|^[A-Za-z][A-Za-z0-9+.-]*:/;
+
+/** A path relative to the workspace, with `/`, without `.`, `..`, globs, drives or schemes (§8.3 of the team rules, I22). */
+export const RelativePath = z
+  .string()
+  .refine(
+    (path) =>
+      path !== '' &&
+      utf8Length(path) <= limits.pathBytes &&
+      isStorable(path) &&
+      !forbiddenInPath.test(path) &&
+      path.split('/').every((part) => part !== '' && part !== '.' && part !== '..'),
+    { params: { rule: 'relative_path' } },
+  );
+
+/** A navigation value: never a file id, a copy or a permission. */
+export const FileReference = z.strictObject({
+  path: RelativePath,
+  description: prose(limits.fileDescription).optional(),
+});
+export type FileReference = z.output<typeof FileReference>;
+
+export const FileReferences = z
+  .array(FileReference)
+  .max(limits.files)
+  .refine((files) => new Set(files.map((file) => file.path)).size === files.length, {
+    params: { rule: 'unique_paths' },
+  });

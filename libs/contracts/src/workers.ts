@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { contract } from './contract.js';
+import { Labels, PoolName, WorkerId } from './ids.js';
+import { limits } from './limits.js';
+import { prose, storable } from './text.js';
+
+export const WorkerView = z.strictObject({
+  worker_id: WorkerId,
+  name: z.string(),
+  pool: z.string(),
+  /** Fixed at enrolment and not dropped since (H26). */
+  labels: z.array(z.string()),
+  host: z.string().nullable(),
+  slots: z.int(),
+  slot_ceiling: z.int(),
+  busy: z.int(),
+  state: z.enum(['live', 'paused', 'draining', 'quarantined', 'silent', 'gone']),
+  note: z.string().nullable(),
+  seen_at: z.string().nullable(),
+});
+export type WorkerView = z.output<typeof WorkerView>;
+
+export const workerList = contract({
+  name: 'worker_list',
+  summary: 'The machines of the farm.',
+  input: z.strictObject({}),
+  output: z.strictObject({ workers: z.array(WorkerView) }),
+});
+
+const oneWorker = z.strictObject({ worker_id: WorkerId });
+
+export const workerPause = contract({
+  name: 'worker_pause',
+  summary: 'Give a worker nothing new; what it has goes on.',
+  input: z.strictObject({ worker_id: WorkerId, note: prose(255).optional() }),
+  output: WorkerView,
+  errors: ['not_found'],
+  positional: ['worker_id'],
+});
+
+export const workerResume = contract({
+  name: 'worker_resume',
+  summary: 'Let a paused, draining or quarantined worker work again.',
+  input: oneWorker,
+  output: WorkerView,
+  errors: ['not_found'],
+  positional: ['worker_id'],
+});
+
+export const workerDrain = contract({
+  name: 'worker_drain',
+  summary: 'Let a worker end its sessions, hand its work in and stop.',
+  input: z.strictObject({ worker_id: WorkerId, note: prose(255).optional() }),
+  output: WorkerView,
+  errors: ['not_found'],
+  positional: ['worker_id'],
+});
+
+export const workerInvite = contract({
+  name: 'worker_invite',
+  summary: 'Make a join ticket for one machine: once, ten minutes.',
+  input: z.strictObject({
+    pool: PoolName.default('default'),
+    project: PoolName.optional(),
+    /** Labels such as `host:` and `sandbox:` are fixed here, never by the worker (H26). */
+    labels: Labels.default([]),
+    slots: z.int().min(1).max(1024).default(4),
+    name: storable(64).optional(),
+  }),
+  output: z.strictObject({
+    /** `ls-join.<secret>.<fingerprint of the controller's key>`; shown once. */
+    ticket: z.string(),
+    expires_in_seconds: z.int(),
+    /** The command that uses it, without the ticket. */
+    command: z.string(),
+  }),
+});
+
+export const quotaSet = contract({
+  name: 'quota_set',
+  group: 'quota',
+  summary: 'Limit how much runs at once under a name: `global`, `worker:<id>`, `account:<name>`, `limit:<name>`.',
+  input: z.strictObject({
+    name: z
+      .string()
+      .max(128)
+      .regex(/^(global|(worker|account|workflow|limit):[a-z0-9][a-z0-9_.:/-]*)$/),
+    /** Null lifts the limit. */
+    max: z.int().min(0).max(1_000_000).nullable(),
+  }),
+  output: z.strictObject({ name: z.string(), max: z.int().nullable() }),
+  positional: ['name', 'max'],
+});
+
+export const status = contract({
+  name: 'status',
+  summary: 'The farm at a glance.',
+  input: z.strictObject({}),
+  output: z.strictObject({
+    version: z.string(),
+    farm_id: z.string(),
+    farm_time: z.string(),
+    nats: z.enum(['connected', 'away']),
+    workers: z.strictObject({ live: z.int(), total: z.int(), slots: z.int(), busy: z.int() }),
+    jobs: z.strictObject({ queued: z.int(), held: z.int(), leased: z.int(), dead: z.int() }),
+    tasks: z.strictObject({ running: z.int(), paused: z.int(), completed: z.int(), cancelled: z.int() }),
+    attention: z
+      .array(z.strictObject({ task_id: z.string().nullable(), kind: z.string(), summary: z.string() }))
+      .max(limits.pageMax),
+  }),
+});

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { AuthoredId } from './ids.js';
+import { limits } from './limits.js';
+import { prose } from './text.js';
+
+const sandboxPairs = ['read_only/deny', 'workspace_write/deny', 'workspace_write/allow', 'full_access/allow'];
+
+const Sandbox = z
+  .strictObject({ mode: z.enum(['read_only', 'workspace_write', 'full_access']), network: z.enum(['deny', 'allow']) })
+  .refine((sandbox) => sandboxPairs.includes(`${sandbox.mode}/${sandbox.network}`), {
+    params: { rule: 'sandbox_pair' },
+  });
+
+const efforts = {
+  claude: ['low', 'medium', 'high', 'xhigh', 'max'],
+  codex: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+} as const;
+
+const common = {
+  model: z.string().min(1).max(255).optional(),
+  sandbox: Sandbox.optional(),
+  extension_mode: z.enum(['inherit', 'isolated']).optional(),
+};
+
+/** Which agent does a member's turns; never inherited from the parent member. */
+export const MemberProvider = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('claude'), ...common, effort: z.enum(efforts.claude).optional() }),
+  z.strictObject({ kind: z.literal('codex'), ...common, effort: z.enum(efforts.codex).optional() }),
+  /** Follows a script and no model: for demonstrations and tests. */
+  z.strictObject({ kind: z.literal('scripted'), ...common }),
+]);
+export type MemberProvider = z.output<typeof MemberProvider>;
+
+export const HumanRequestKind = z.enum(['input', 'direction', 'approval', 'review']);
+
+/** What a member may ask for; absent is denied, nothing is inherited. An empty block is refused. */
+export const MemberCapabilities = z
+  .strictObject({
+    human_request: z
+      .array(HumanRequestKind)
+      .min(1)
+      .refine((kinds) => new Set(kinds).size === kinds.length, { params: { rule: 'unique' } })
+      .optional(),
+    command_run: z.literal('allow').optional(),
+  })
+  .refine((block) => Object.keys(block).length > 0, { params: { rule: 'not_empty' } });
+export type MemberCapabilities = z.output<typeof MemberCapabilities>;
+
+const memberFields = {
+  id: AuthoredId,
+  title: prose(255).optional(),
+  description: prose(limits.memberProse).optional(),
+  instruction: prose(limits.memberProse).optional(),
+  provider: MemberProvider.optional(),
+  capabilities: MemberCapabilities.optional(),
+};
+
+const MemberFields = z.strictObject(memberFields);
+
+/** A responsibility and those below it. */
+export type WorkflowMember = z.output<typeof MemberFields> & {
+  readonly children?: readonly WorkflowMember[] | undefined;
+};
+export const WorkflowMember: z.ZodType<WorkflowMember> = z.strictObject({
+  ...memberFields,
+  children: z
+    .array(z.lazy(() => WorkflowMember))
+    .max(limits.workflowChildren)
+    .optional(),
+});
+
+/** The authored document: one tree of responsibilities. Tree-wide limits and twin ids are checked by the catalogue. */
+export const WorkflowDocument = z.strictObject({
+  kind: z.literal('workflow'),
+  id: AuthoredId,
+  description: prose(limits.workflowDescription),
+  note: prose(limits.workflowNote).optional(),
+  lead: WorkflowMember,
+});
+export type WorkflowDocument = z.output<typeof WorkflowDocument>;
