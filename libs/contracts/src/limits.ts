@@ -32,6 +32,14 @@ export const limits = {
   // processes
   stopGraceMs: 10_000,
   drainMs: 120_000,
+  // providers
+  /** One event's text; longer is cut and says so. */
+  providerTextChars: 16 * 1024,
+  /** One line of a provider's stream; a longer one is skipped without being held. */
+  providerLineBytes: 1024 * 1024,
+  /** Events that wait for their reader before the provider is held up. */
+  providerEvents: 256,
+  providerStderrBytes: 16 * 1024,
   // messages (N1 to N9 of docs/specification)
   promptBytes: 64 * 1024,
   files: 32,

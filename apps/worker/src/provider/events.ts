@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { limits } from '#contracts';
+
+/**
+ * Why a provider failed. The class is the reason that others act on; `detail` is a short sentence for the log, scrubbed, never
+ * the provider's stderr.
+ * auth, environment: the machine is at fault (H11). rate_limit, overload: the account waits. invalid: the request can never run.
+ */
+export const ProviderFailure = z.discriminatedUnion('class', [
+  z.strictObject({ class: z.literal('rate_limit'), retry_after_ms: z.int().min(0), detail: z.string() }),
+  z.strictObject({
+    class: z.enum(['auth', 'overload', 'invalid', 'crash', 'environment']),
+    detail: z.string(),
+  }),
+]);
+export type ProviderFailure = z.output<typeof ProviderFailure>;
+
+const text = z.string().max(limits.providerTextChars);
+
+/** What every provider's stream is normalised to. Any event is a sign of life. */
+export const ProviderEvent = z.discriminatedUnion('type', [
+  /** The provider accepted the session; always the first. A failure before it means "refused to start". */
+  z.strictObject({ type: z.literal('session'), ref: z.string().min(1).max(512) }),
+  z.strictObject({ type: z.literal('message'), text }),
+  /** `input` is a preview, cut, never to be parsed. */
+  z.strictObject({ type: z.literal('tool_call'), name: z.string().max(256), input: text }),
+  z.strictObject({ type: z.literal('tool_result'), name: z.string().max(256), ok: z.boolean(), text }),
+  /** What this step used, to be added up. */
+  z.strictObject({
+    type: z.literal('usage'),
+    requests: z.int().min(0),
+    input_tokens: z.int().min(0),
+    output_tokens: z.int().min(0),
+    cost_usd: z.number().min(0).optional(),
+  }),
+  /** The turn is over and the session waits for `say`. */
+  z.strictObject({ type: z.literal('turn_end'), how: z.enum(['finished', 'interrupted', 'failed']) }),
+  z.strictObject({ type: z.literal('failed'), failure: ProviderFailure }),
+  /** The session's process ended: always the last. */
+  z.strictObject({ type: z.literal('exit'), code: z.int().nullable(), signal: z.string().nullable() }),
+]);
+export type ProviderEvent = z.output<typeof ProviderEvent>;

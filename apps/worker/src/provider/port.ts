@@ -1,0 +1,84 @@
+import type { Enclosure, GuardedTree, TreeEnd } from '../process/guarded-tree.js';
+import type { LeaseTime } from '../process/monotonic.js';
+import type { TreeMarker } from '../process/tree-marker.js';
+import type { ProviderEvent } from './events.js';
+
+/** What a provider is asked to do: one Dispatch at one epoch. */
+export interface SessionRequest {
+  readonly marker: TreeMarker;
+  readonly lease: LeaseTime;
+  /** Absolute path of the workspace; the session's working directory. */
+  readonly workspace: string;
+  /** A folder of this Dispatch outside the workspace, mode 0700, for the adapter's own files (0600). */
+  readonly stateFolder: string;
+  /** System lane and user lane, the same bytes at every epoch (I6). Sent by stdin (H22). */
+  readonly instructions: string;
+  readonly input: string;
+  readonly memberDoor: MemberDoor;
+  /** The whole environment from an allow list; adapters add only what their provider needs. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly model?: string;
+  readonly effort?: string;
+  /** No sandbox yet where it is missing (H28). */
+  readonly enclosure?: Enclosure;
+  /** Between TERM and KILL, ms; `limits.stopGraceMs` by default. */
+  readonly graceMs?: number;
+}
+
+/** The MCP endpoint of this Dispatch on the worker. The token is a secret. */
+export interface MemberDoor {
+  readonly url: string;
+  readonly token: string;
+}
+
+export type Availability =
+  | { readonly usable: true; readonly version?: string }
+  | { readonly usable: false; readonly code: 'environment' | 'auth'; readonly reason: string; readonly fix: string };
+
+/**
+ * delivered: the running turn has it. queued: the provider keeps it for its next step, which is no delivery (I23).
+ * not_running: no session that could take it. uncertain: sent, and the session ended before it answered.
+ */
+export type Delivery = 'delivered' | 'queued' | 'not_running' | 'uncertain';
+
+/** Why the worker speaks to a session whose turn is over. */
+export type SessionMessage =
+  /** The turn ended without a handover; `count` is 1 for the first (at most `limits.handoverReminders`, D1). */
+  | { readonly kind: 'reminder'; readonly count: number; readonly text: string }
+  | { readonly kind: 'continuation'; readonly text: string };
+
+export interface ProviderSession {
+  /** The provider's own name of the session; undefined before its `session` event. */
+  readonly ref: string | undefined;
+  /**
+   * One reader; ends after `exit`. It must be read all the time: what is not read holds the provider up (that is the
+   * back-pressure), and answers to `say`, `steer` and `interrupt` come on the same road.
+   */
+  readonly events: AsyncIterable<ProviderEvent>;
+  /** Begin another turn in the same session. Resolves when the provider has taken it. */
+  say(message: SessionMessage): Promise<Exclude<Delivery, 'queued'>>;
+  /** Add to the turn that runs. */
+  steer(text: string): Promise<Delivery>;
+  /** End the turn that runs; a `turn_end` follows. `not_running` where no turn runs. */
+  interrupt(): Promise<Exclude<Delivery, 'queued'>>;
+  /** Ends the whole tree (GuardedTree.stop). No event after `exit`; capture only when it answered `empty: true`. */
+  stop(options?: { readonly graceMs?: number }): Promise<TreeEnd>;
+  /** Freezing, thawing and the lease. */
+  readonly tree: GuardedTree;
+  /** The last stderr, bounded and scrubbed of the door's token; for the log, never shown as a reason. */
+  diagnostics(): string;
+}
+
+/**
+ * The one port to coding agents (design of the providers). Expected failures come as events, so that a worker reads one stream:
+ * `failed` before `session` means that it refused to start, `failed` after it is a failure of work that began.
+ */
+export interface Provider {
+  readonly name: string;
+  availability(): Promise<Availability>;
+  /**
+   * Resolves when the process runs under its guardian.
+   * Throws `misconfigured` (the program cannot be started) or `stale_lease` (the lease is over already).
+   */
+  start(request: SessionRequest): Promise<ProviderSession>;
+}
