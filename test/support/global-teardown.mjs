@@ -1,0 +1,6 @@
+import './typescript.mjs';
+
+export default async function teardown() {
+  const { stopSharedServers } = await import('./shared-servers.ts');
+  await stopSharedServers();
+}

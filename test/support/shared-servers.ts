@@ -1,0 +1,76 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres } from '../../apps/cli/src/services/postgres.js';
+import { isAlive, markOf, ProcessMark } from '../../apps/cli/src/services/process-mark.js';
+import { endRecorded, record } from './recorded.js';
+import { dropDatabases, makeTemplate } from './template.js';
+import { announceRun } from './test-run.js';
+
+/**
+ * One PostgreSQL for the whole Jest run, in the process that starts the test workers; they learn its address by environment.
+ * LONGSHORE_TEST_DATABASE_URL names a server to use instead: its user must be a superuser, everything made there is dropped.
+ */
+interface Shared {
+  stop(): Promise<void>;
+}
+
+let shared: Promise<Shared> | undefined;
+
+export async function startSharedServers(): Promise<void> {
+  shared ??= start();
+  await shared;
+}
+
+export async function stopSharedServers(): Promise<void> {
+  const running = shared;
+  shared = undefined;
+  await (await running)?.stop();
+}
+
+async function start(): Promise<Shared> {
+  await removeAbandoned();
+  const folder = await claimFolder();
+  const given = process.env.LONGSHORE_TEST_DATABASE_URL;
+  const postgres = given === undefined ? await startPostgres({ data: folder }) : undefined;
+  if (postgres !== undefined) record(folder, postgres.pid);
+  const stop = async () => {
+    await postgres?.stop();
+    await endRecorded(folder);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const run = await makeTemplate(given ?? postgres?.url ?? '', folder);
+    announceRun(run);
+    return {
+      async stop() {
+        if (postgres === undefined) await dropDatabases(run);
+        await stop();
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const folderPrefix = join(tmpdir(), 'longshore-test-');
+const ownerOf = (folder: string) => join(folder, 'owner.json');
+
+async function claimFolder(): Promise<string> {
+  const folder = await mkdtemp(folderPrefix);
+  await writeFile(ownerOf(folder), JSON.stringify(markOf(process.pid)));
+  return folder;
+}
+
+/** A run that was killed could not clean up: its processes and its folder go now. */
+async function removeAbandoned(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const folder = join(tmpdir(), name);
+    if (!folder.startsWith(folderPrefix)) continue;
+    const owner = await readFile(ownerOf(folder), 'utf8').catch(() => undefined);
+    if (owner === undefined || isAlive(ProcessMark.parse(JSON.parse(owner)))) continue;
+    await endRecorded(folder);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
