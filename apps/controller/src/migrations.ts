@@ -1,0 +1,7 @@
+import { identityMigration } from '#gate';
+import { queueMigration } from '#jobs';
+import { clockMigration, type Migration } from '#store';
+import { teamsMigration } from '#teams';
+
+/** The whole schema, step by step. */
+export const migrations: readonly Migration[] = [clockMigration, identityMigration, queueMigration, teamsMigration];

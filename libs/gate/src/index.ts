@@ -1,0 +1,1 @@
+export { identityMigration } from './migrations/0002-identity.js';

@@ -1,0 +1,1 @@
+export { queueMigration } from './migrations/0003-queue.js';

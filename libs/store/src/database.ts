@@ -1,0 +1,193 @@
+import pg from 'pg';
+import { type Parameters, type Statement, valuesOf } from './statement.js';
+
+declare module 'pg' {
+  interface ClientConfig {
+    /** Sends statements without waiting for the answers before; not yet in the package's types. */
+    pipeline?: boolean;
+  }
+}
+
+/** int8 as a number: epochs, sequences and counts stay far below 2^53 (S2.4). */
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+
+/** What runs statements: a transaction, or the database itself for statements that stand alone. */
+export interface Queries {
+  /** All rows. */
+  all<Row>(stated: Statement<Row>, given?: Parameters): Promise<readonly Row[]>;
+  /** The first row, or nothing. */
+  first<Row>(stated: Statement<Row>, given?: Parameters): Promise<Row | undefined>;
+  /** How many rows were written. */
+  run(stated: Statement<unknown>, given?: Parameters): Promise<number>;
+}
+
+/** READ COMMITTED (D26: any other level, and any one statement that waits, accepts an expired lease). */
+export interface Transaction extends Queries {
+  /** Sent at once, awaited with the commit: one round trip less. If it fails, nothing of the transaction stays. */
+  later(stated: Statement<unknown>, given?: Parameters): void;
+  /** Runs once the commit is durable; never when it is not. For rings: what throws here is lost. */
+  afterCommit(act: () => void): void;
+}
+
+export interface Database extends Queries {
+  /** Commits what `work` did, or nothing of it. A serialisation or deadlock failure is not retried here. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** The same, but PostgreSQL refuses to write (A2.11). */
+  reading<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** A connection of its own for as long as `work` runs: session advisory locks. */
+  session<T>(work: (queries: Queries) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+interface DatabaseOptions {
+  readonly url: string;
+  /** Connections at most; default 10. */
+  readonly max?: number;
+  readonly applicationName?: string;
+  /** A connection that broke while nobody used it; the pool replaces it. */
+  readonly onIdleError?: (error: Error) => void;
+}
+
+class PoolDatabase implements Database {
+  constructor(private readonly pool: pg.Pool) {}
+
+  async all<Row>(stated: Statement<Row>, given: Parameters = {}): Promise<readonly Row[]> {
+    return (await this.pool.query<Row & pg.QueryResultRow>(queryOf(stated, given))).rows;
+  }
+
+  async first<Row>(stated: Statement<Row>, given: Parameters = {}): Promise<Row | undefined> {
+    return (await this.all(stated, given))[0];
+  }
+
+  async run(stated: Statement<unknown>, given: Parameters = {}): Promise<number> {
+    return (await this.pool.query(queryOf(stated, given))).rowCount ?? 0;
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.within('begin', work);
+  }
+
+  reading<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.within('begin read only', work);
+  }
+
+  async session<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect();
+    try {
+      return await work(new ClientQueries(client));
+    } finally {
+      // Session locks end with the connection, whatever `work` left.
+      client.release(true);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.pool.end();
+  }
+
+  private async within<T>(begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect();
+    const tx = new ClientTransaction(client, begin);
+    let broken = true;
+    try {
+      const answer = await work(tx);
+      await tx.commit();
+      broken = false;
+      tx.ring();
+      return answer;
+    } catch (error) {
+      broken = await tx.rollback();
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+}
+
+class ClientQueries implements Queries {
+  constructor(protected readonly client: pg.PoolClient) {}
+
+  async all<Row>(stated: Statement<Row>, given: Parameters = {}): Promise<readonly Row[]> {
+    return (await this.client.query<Row & pg.QueryResultRow>(queryOf(stated, given))).rows;
+  }
+
+  async first<Row>(stated: Statement<Row>, given: Parameters = {}): Promise<Row | undefined> {
+    return (await this.all(stated, given))[0];
+  }
+
+  async run(stated: Statement<unknown>, given: Parameters = {}): Promise<number> {
+    return (await this.client.query(queryOf(stated, given))).rowCount ?? 0;
+  }
+}
+
+class ClientTransaction extends ClientQueries implements Transaction {
+  /** Sent and not awaited yet: BEGIN, and what may come with the commit. The connection is pipelined. */
+  private readonly pending: Promise<unknown>[] = [];
+  private readonly rings: (() => void)[] = [];
+
+  constructor(client: pg.PoolClient, begin: string) {
+    super(client);
+    this.send(client.query(begin));
+  }
+
+  later(stated: Statement<unknown>, given: Parameters = {}): void {
+    this.send(this.client.query(queryOf(stated, given)));
+  }
+
+  afterCommit(act: () => void): void {
+    this.rings.push(act);
+  }
+
+  async commit(): Promise<void> {
+    const committed = this.client.query('commit');
+    committed.catch(ignore);
+    await Promise.all(this.pending);
+    // A transaction that failed half-way answers COMMIT with ROLLBACK and no error.
+    const { command } = await committed;
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back by PostgreSQL');
+  }
+
+  /** True when the connection is of no more use. */
+  async rollback(): Promise<boolean> {
+    try {
+      await this.client.query('rollback');
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
+  ring(): void {
+    for (const act of this.rings) act();
+  }
+
+  private send(sent: Promise<unknown>): void {
+    sent.catch(ignore);
+    this.pending.push(sent);
+  }
+}
+
+/** The failure is read where the promise is awaited; here it only must not end the process. */
+function ignore(): void {}
+
+function queryOf(stated: Statement<unknown>, given: Parameters): pg.QueryConfig {
+  return { name: stated.name, text: stated.text, values: [...valuesOf(stated, given)] };
+}
+
+/** A pool of connections as one database role. Nothing is connected before the first statement. */
+export function openDatabase({
+  url,
+  max = 10,
+  applicationName = 'longshore',
+  onIdleError = ignore,
+}: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    application_name: applicationName,
+    pipeline: true,
+    keepAlive: true,
+  });
+  pool.on('error', onIdleError);
+  return new PoolDatabase(pool);
+}

@@ -1,0 +1,1 @@
+export { teamsMigration } from './migrations/0004-teams.js';
