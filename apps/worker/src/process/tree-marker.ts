@@ -18,8 +18,8 @@ export function markerEnvironment(marker: TreeMarker): Readonly<Record<string, s
 export function markerOf(environmentBlock: string): TreeMarker | undefined {
   if (!environmentBlock.includes(`${jobVariable}=`)) return undefined;
   const entries = environmentBlock.split('\0');
-  const job = valueOf(entries, jobVariable);
-  const worker = valueOf(entries, workerVariable);
+  const job = firstOf(entries, jobVariable);
+  const worker = firstOf(entries, workerVariable);
   const parts = /^(.+):(\d{1,15})$/.exec(job ?? '');
   if (worker === undefined || parts?.[1] === undefined) return undefined;
   return { worker, job: parts[1], epoch: Number(parts[2]) };
@@ -30,6 +30,6 @@ export function sameMarker(a: TreeMarker, b: TreeMarker): boolean {
 }
 
 /** The first wins, as in getenv. */
-function valueOf(entries: readonly string[], name: string): string | undefined {
+function firstOf(entries: readonly string[], name: string): string | undefined {
   return entries.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1);
 }
