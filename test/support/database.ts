@@ -16,6 +16,7 @@ export interface TestDatabase {
 /** A fresh migrated database, copied from the run's template (about 0.1 s). One per spec file is the custom. */
 export async function aDatabase(): Promise<TestDatabase> {
   const run = testRun();
+  if (run.failure !== undefined) throw new Error(run.failure);
   const name = `${run.prefix}_${randomBytes(5).toString('hex')}`;
   await withClient(run.ownerUrl, (client) => client.query(`create database ${name} template ${run.template}`));
   const ownerUrl = urlOfDatabase(run.ownerUrl, name);

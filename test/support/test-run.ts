@@ -10,6 +10,8 @@ const TestRun = z.strictObject({
   /** All databases of this run begin with it. */
   prefix: z.string(),
   template: z.string(),
+  /** Why there is no usable template. */
+  failure: z.string().exactOptional(),
 });
 export type TestRun = Readonly<z.infer<typeof TestRun>>;
 
