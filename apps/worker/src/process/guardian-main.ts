@@ -9,6 +9,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import type { TreeEnd } from './guarded-tree.js';
 import { type GuardianOrder, type GuardianReport, parseOrder } from './guardian-messages.js';
 import { GuardianWatch } from './guardian-watch.js';
 import { instantOf, leftOf, machineClock } from './monotonic.js';
@@ -56,12 +57,17 @@ function begin(start: StartOrder): Watched | undefined {
   tree.adopt(root.pid);
 
   const watch = new GuardianWatch(tree, machineClock, start.lease, report);
-  root.once('exit', (code, signal) => report({ type: 'exited', exit: { code, signal } }));
+  const exited = new Promise<void>((resolve) => {
+    root.once('exit', (code, signal) => {
+      report({ type: 'exited', exit: { code, signal } });
+      resolve();
+    });
+  });
   report({ type: 'started', pid: root.pid });
   lookAgain(watch);
   return {
-    obey: (order) => obey(watch, order),
-    orphaned: () => void watch.endOrphan(start.graceMs).then(leave),
+    obey: (order) => obey(watch, order, exited),
+    orphaned: () => void watch.endOrphan(start.graceMs).then((end) => leave(end, exited)),
   };
 }
 
@@ -78,7 +84,7 @@ function lookAgain(watch: GuardianWatch): void {
   setTimeout(() => void watch.look().then(() => lookAgain(watch)), watch.nextLookMs());
 }
 
-function obey(watch: GuardianWatch, order: Exclude<GuardianOrder, StartOrder>): void {
+function obey(watch: GuardianWatch, order: Exclude<GuardianOrder, StartOrder>, exited: Promise<void>): void {
   switch (order.type) {
     case 'renew':
       void watch.renew(order.lease);
@@ -90,16 +96,18 @@ function obey(watch: GuardianWatch, order: Exclude<GuardianOrder, StartOrder>): 
       void watch.freeze();
       return;
     case 'stop':
-      void watch.end(order.graceMs).then(leave);
+      void watch.end(order.graceMs).then((end) => leave(end, exited));
       return;
   }
 }
 
 let leaving = false;
 
-function leave(end: Awaited<ReturnType<GuardianWatch['end']>>): void {
+async function leave(end: TreeEnd, exited: Promise<void>): Promise<void> {
   if (leaving) return;
   leaving = true;
+  // The first process is gone for /proc a moment before we are told how it ended.
+  if (end.empty) await exited;
   process.stdout.write(`${JSON.stringify({ type: 'gone', end } satisfies GuardianReport)}\n`, () => process.exit(0));
 }
 
