@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { z } from 'zod';
 import { appRole } from '../../apps/cli/src/services/postgres.js';
 import { serviceSql } from '../../apps/cli/src/services/sql.js';
 import { type TestRun, withClient } from './test-run.js';
@@ -43,40 +41,11 @@ export function urlOfDatabase(url: string, database: string): string {
   return other.href;
 }
 
-/** The libs that own tables, in the order of their dependencies. */
-const owners = ['store', 'gate', 'jobs', 'teams'];
-
-const Step = z.object({ name: z.string(), up: z.string() });
-const Store = z.object({ migrate: z.custom<Migrate>((value) => typeof value === 'function') });
-type Migrate = (options: {
-  ownerUrl: string;
-  appRole: string;
-  migrations: readonly z.infer<typeof Step>[];
-}) => Promise<unknown>;
-
-/** Whatever a lib exports that looks like a migration, or a list of them, belongs to its schema. */
+/** The steps that the controller itself runs. */
 async function migrateTemplate(ownerUrl: string): Promise<undefined> {
-  const libs = await Promise.all(owners.map(importLib));
-  const store = Store.safeParse(libs[0]);
-  if (!store.success) return;
-  const migrations = libs.flatMap((lib) =>
-    Object.values(lib)
-      .flat()
-      .flatMap((exported) => Step.safeParse(exported).data ?? [])
-      .sort((a, b) => (a.name < b.name ? -1 : 1)),
-  );
-  const unique = [...new Map(migrations.map((step) => [step.name, step])).values()];
-  await store.data.migrate({ ownerUrl, appRole, migrations: unique });
-}
-
-async function importLib(lib: string): Promise<Readonly<Record<string, unknown>>> {
-  const source = new URL(`../../libs/${lib}/src/index.ts`, import.meta.url);
-  if (!existsSync(source)) return {};
-  try {
-    return await import(source.href);
-  } catch (error) {
-    // Only its own tests need its tables, and they will say so.
-    console.warn(`The tables of libs/${lib} are missing in the test database: ${String(error)}`);
-    return {};
-  }
+  const [{ migrate }, { migrations }] = await Promise.all([
+    import('../../libs/store/src/index.js'),
+    import('../../apps/controller/src/migrations.js'),
+  ]);
+  await migrate({ ownerUrl, appRole, migrations });
 }

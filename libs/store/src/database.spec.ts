@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { aDatabase } from '../../../test/support/database.js';
+import { type Database, openDatabase } from './database.js';
+import { statement } from './statement.js';
+
+const sql = {
+  create: statement<unknown>('spec.create', 'create table note (id integer primary key, text text not null)'),
+  add: statement<unknown>('spec.add', 'insert into note (id, text) values ($id, $text)'),
+  count: statement<{ count: number }>('spec.count', 'select count(*) from note where id >= $from'),
+};
+
+let database: Database;
+const countFrom = async (from: number) => (await database.first(sql.count, { from }))?.count;
+
+beforeAll(async () => {
+  database = openDatabase({ url: (await aDatabase()).ownerUrl });
+  await database.run(sql.create);
+});
+afterAll(() => database.close());
+
+describe('a transaction', () => {
+  it('keeps all that it wrote, or nothing of it', async () => {
+    await database.transaction(async (tx) => {
+      await tx.run(sql.add, { id: 1, text: 'a' });
+    });
+    const failing = database.transaction(async (tx) => {
+      await tx.run(sql.add, { id: 2, text: 'b' });
+      throw new Error('changed my mind');
+    });
+    await expect(failing).rejects.toThrow('changed my mind');
+    expect(await countFrom(1)).toBe(1);
+  });
+
+  it('fails whole when a statement that was sent for later fails', async () => {
+    const failing = database.transaction(async (tx) => {
+      await tx.run(sql.add, { id: 10, text: 'a' });
+      tx.later(sql.add, { id: 10, text: 'the key is taken' });
+    });
+    await expect(failing).rejects.toThrow('duplicate key');
+    expect(await countFrom(10)).toBe(0);
+  });
+
+  it('does not claim a commit when its work swallowed the failure of a statement', async () => {
+    const failing = database.transaction(async (tx) => {
+      await tx.run(sql.add, { id: 20, text: 'a' });
+      await tx.run(sql.add, { id: 20, text: 'the key is taken' }).catch(() => 0);
+    });
+    await expect(failing).rejects.toThrow('rolled back');
+    expect(await countFrom(20)).toBe(0);
+  });
+
+  it('rings after the commit and not without one', async () => {
+    const rings: string[] = [];
+    await database.transaction(async (tx) => {
+      tx.afterCommit(() => rings.push('kept'));
+      await tx.run(sql.add, { id: 30, text: 'a' });
+      expect(rings).toEqual([]);
+    });
+    const failing = database.transaction(async (tx) => {
+      tx.afterCommit(() => rings.push('lost'));
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(rings).toEqual(['kept']);
+  });
+
+  it('can not write when it is for reading', async () => {
+    const writing = database.reading((tx) => tx.run(sql.add, { id: 40, text: 'a' }));
+    await expect(writing).rejects.toMatchObject({ code: '25006' });
+  });
+
+  it('says which parameter is missing before anything is sent', async () => {
+    await expect(database.run(sql.add, { id: 50 })).rejects.toThrow('no value for $text');
+  });
+});

@@ -1,0 +1,30 @@
+import type { Database, Queries } from './database.js';
+import { storeSql } from './sql.js';
+
+/**
+ * Moves farm time by what passed since the last tick, 3 s at most. An ordinary durable commit on the pool that serves beats: a
+ * database that can not commit stops time (D25). Call it each second, and only while beats are answered.
+ */
+export async function tickFarmClock(database: Queries): Promise<void> {
+  await database.run(storeSql.tick);
+}
+
+export interface FarmFacts {
+  readonly id: string;
+  readonly generation: number;
+  /** Farm time. */
+  readonly farmAt: Date;
+  /** A controller has ticked within 5 s. */
+  readonly ticking: boolean;
+}
+
+export async function readFarm(database: Queries): Promise<FarmFacts> {
+  const row = await database.first(storeSql.farm);
+  if (!row) throw new Error('the farm has no row: the schema is not migrated');
+  return { id: row.id, generation: row.generation, farmAt: row.farm_at, ticking: row.ticking };
+}
+
+/** Begins a new life of the farm when no controller has ticked for 5 s (H42). */
+export async function beginGeneration(database: Database): Promise<void> {
+  await database.run(storeSql.nextGeneration);
+}

@@ -1,0 +1,133 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { FarmError } from '#contracts';
+
+/** Bytes by name: files under one folder that all controllers share, until the store is S3 (D23). */
+export interface Objects {
+  /**
+   * Creates an object, durable before the promise resolves; it is whole or not there.
+   * @returns `created`, or `exists` when the name is taken: what is there stays as it is
+   * @throws FarmError too_large, disk_full
+   */
+  put(name: string, body: Readable, limit: { readonly bytes: number }): Promise<PutAnswer>;
+  size(name: string): Promise<number | undefined>;
+  read(name: string, range?: { readonly start: number; readonly end: number }): Readable;
+  /** Names below a prefix folder, sorted. */
+  list(prefix: string): Promise<readonly string[]>;
+  remove(name: string): Promise<void>;
+  /** Where the object lies, for programs such as git. */
+  path(name: string): string;
+}
+
+export interface PutAnswer {
+  readonly created: boolean;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export function openObjects(root: string): Objects {
+  return new FolderObjects(root);
+}
+
+const segment = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+class FolderObjects implements Objects {
+  constructor(private readonly root: string) {}
+
+  async put(name: string, body: Readable, limit: { readonly bytes: number }): Promise<PutAnswer> {
+    const target = this.path(name);
+    const folder = dirname(target);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const part = join(folder, `.part-${randomUUID()}`);
+    try {
+      const written = await writeDurably(part, body, limit.bytes);
+      return { ...written, created: await claimName(part, target) };
+    } catch (error) {
+      throw isNoSpace(error) ? new FarmError('disk_full', undefined, { cause: error }) : error;
+    } finally {
+      await rm(part, { force: true });
+    }
+  }
+
+  async size(name: string): Promise<number | undefined> {
+    try {
+      return (await stat(this.path(name))).size;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  read(name: string, range?: { readonly start: number; readonly end: number }): Readable {
+    return createReadStream(this.path(name), range);
+  }
+
+  async list(prefix: string): Promise<readonly string[]> {
+    try {
+      const names = await readdir(this.path(prefix));
+      return names
+        .filter((name) => !name.startsWith('.'))
+        .sort()
+        .map((name) => `${prefix}/${name}`);
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(this.path(name), { force: true, recursive: true });
+  }
+
+  path(name: string): string {
+    const parts = name.split('/');
+    if (!parts.every((part) => segment.test(part))) throw new TypeError('an object name has plain segments only');
+    return join(this.root, ...parts);
+  }
+}
+
+async function writeDurably(path: string, body: Readable, most: number): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of body) {
+      const piece = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk);
+      bytes += piece.length;
+      if (bytes > most) throw new FarmError('too_large', `The body is over ${most} bytes`);
+      hash.update(piece);
+      await file.write(piece);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return { bytes, sha256: hash.digest('hex') };
+}
+
+/** A hard link is the create-only rename: two writers of one name, one wins. */
+async function claimName(part: string, target: string): Promise<boolean> {
+  try {
+    await link(part, target);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+  const folder = await open(dirname(target), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+  return true;
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
+
+const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT';
+const isNoSpace = (error: unknown): boolean => codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT';
