@@ -12,8 +12,9 @@ const sql = {
   ),
   read: statement<{ farm: number; reading: number; wall: number }>(
     'spec.read',
-    'select extract(epoch from farm_at)::float8 as farm, extract(epoch from (select farm_now()))::float8 as reading,
-      extract(epoch from clock_timestamp())::float8 as wall from farm_clock',
+    `select extract(epoch from farm_at)::float8 as farm, extract(epoch from (select farm_now()))::float8 as reading,
+       extract(epoch from clock_timestamp())::float8 as wall
+     from farm_clock`,
   ),
 };
 
