@@ -69,6 +69,12 @@ export const limits = {
   packInflatedBytes: 2 * 1024 ** 3 - 1,
   packObjects: 500_000,
   gitSeconds: 600,
+  sourceObjects: 5_000_000,
+  workspaceBytes: 1024 ** 3,
+  storeBytes: 16 * 1024 ** 3,
+  diskFloorBytes: 512 * 1024 ** 2,
+  gitMemoryBytes: 4 * 1024 ** 3,
+  gitOutputBytes: 256 * 1024 ** 2,
   uploadExpiresMs: 3_600_000,
   // doors
   bodyBytes: 2 * 1024 * 1024,

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { execa } from 'execa';
+import { FarmError } from '#contracts';
+import { type GitSettings, gitEnvironment } from './environment.js';
+import { type GitLimits, gitLimits } from './git-limits.js';
+
+export interface GitCall {
+  readonly cwd?: string;
+  readonly gitDir?: string;
+  readonly workTree?: string;
+  /** Set after the allow list; for git's own variables (index file, object folders, dates). */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly config?: Readonly<Record<string, string>>;
+  readonly input?: string | Uint8Array | Readable;
+  /** Default `farm`. */
+  readonly settings?: GitSettings;
+  /** Objects and refs are on disk before git ends (H4). Default true; a capture can be made again and does without. */
+  readonly durable?: boolean;
+  /** Exit codes that are answers and not faults. Default 0 only. */
+  readonly accept?: readonly number[] | 'any';
+  readonly limits?: Partial<GitLimits>;
+  readonly signal?: AbortSignal;
+}
+
+export interface GitAnswer {
+  readonly exitCode: number;
+  readonly stdout: Buffer;
+  /** stdout as UTF-8 without the white space around it. */
+  readonly text: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs git with nobody's configuration, no hooks, no fsmonitor, no network, and a limit of time, memory and output (H2, H31).
+ *
+ * @throws FarmError `timeout`, `too_large` (output), `disk_full`, `internal` (an exit code that `accept` does not name; git's own
+ * words are the cause)
+ */
+export async function git(args: readonly string[], call: GitCall = {}): Promise<GitAnswer> {
+  const limits = gitLimits(call.limits);
+  const ended = await execa(...command(args, call), {
+    ...surroundings(call),
+    ...given(call.input),
+    encoding: 'buffer',
+    stripFinalNewline: false,
+    maxBuffer: { stdout: limits.gitOutputBytes, stderr: 1024 * 1024 },
+  });
+  const stdout = Buffer.from(ended.stdout);
+  const stderr = Buffer.from(ended.stderr).toString();
+  if (ended.isMaxBuffer) throw new FarmError('too_large', `git ${args[0]} answered more than its limit.`);
+  const exitCode = judge(args, call, { ...ended, stderr });
+  return { exitCode, stdout, stderr, text: stdout.toString().trim() };
+}
+
+export interface WrittenFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/**
+ * Runs git and streams its stdout behind `head` into a file, never through memory.
+ *
+ * @throws as `git`; `too_large` when the file would pass `maxBytes`
+ */
+export async function gitToFile(
+  args: readonly string[],
+  call: GitCall,
+  to: { readonly path: string; readonly maxBytes: number; readonly head?: string },
+): Promise<WrittenFile> {
+  const running = execa(...command(args, call), {
+    ...surroundings(call),
+    ...given(call.input),
+    encoding: 'buffer',
+    buffer: { stdout: false, stderr: true },
+    maxBuffer: { stderr: 1024 * 1024 },
+  });
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const meter = async function* (chunks: AsyncIterable<Uint8Array>) {
+    if (to.head !== undefined) yield counted(Buffer.from(to.head));
+    for await (const chunk of chunks) yield counted(chunk);
+  };
+  const counted = (chunk: Uint8Array): Uint8Array => {
+    bytes += chunk.length;
+    if (bytes > to.maxBytes) throw new FarmError('too_large', `git ${args[0]} wrote more than its limit.`);
+    hash.update(chunk);
+    return chunk;
+  };
+  const written = pipeline(
+    running.stdout,
+    meter,
+    createWriteStream(to.path, { flags: 'wx', flush: call.durable ?? true }),
+  );
+  const outcome = await written.then(
+    () => undefined,
+    (fault: unknown) => fault,
+  );
+  if (outcome !== undefined) running.kill('SIGKILL');
+  const ended = await running;
+  if (outcome instanceof FarmError) throw outcome;
+  judge(args, call, { ...ended, stderr: Buffer.from(ended.stderr).toString() });
+  if (outcome !== undefined) throw diskFull(outcome) ?? outcome;
+  return { path: to.path, bytes, sha256: hash.digest('hex') };
+}
+
+/** The lines of git's stdout, one by one, for answers that do not fit in memory. Throws as `git`. */
+export async function* gitLines(args: readonly string[], call: GitCall): AsyncGenerator<string> {
+  const running = execa(...command(args, call), {
+    ...surroundings(call),
+    ...given(call.input),
+    buffer: { stdout: false, stderr: true },
+    maxBuffer: { stderr: 1024 * 1024 },
+  });
+  try {
+    yield* running.iterable();
+  } finally {
+    running.kill('SIGKILL');
+  }
+  judge(args, call, await running);
+}
+
+/** `disk_full` when that is what the fault says, else nothing. */
+export function diskFull(fault: unknown): FarmError | undefined {
+  const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return undefined;
+  return new FarmError('disk_full', 'The disk is full.', { hint: 'Free some space, then try again.', cause: fault });
+}
+
+// ulimit because RLIMIT_AS is inherited and git has no limit of its own: one delta of a few bytes can ask for gigabytes (H31)
+const limited = 'ulimit -v "$1" 2>/dev/null; shift; exec git "$@"';
+
+function command(args: readonly string[], call: GitCall): [string, readonly string[]] {
+  const kibibytes = Math.floor(gitLimits(call.limits).gitMemoryBytes / 1024);
+  return ['/bin/sh', ['-c', limited, 'git', String(kibibytes), ...args]];
+}
+
+function surroundings(call: GitCall) {
+  return {
+    ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
+    ...(call.signal === undefined ? {} : { cancelSignal: call.signal }),
+    env: gitEnvironment({
+      settings: call.settings ?? 'farm',
+      durable: call.durable ?? true,
+      config: call.config ?? {},
+      extra: {
+        ...(call.gitDir === undefined ? {} : { GIT_DIR: call.gitDir }),
+        ...(call.workTree === undefined ? {} : { GIT_WORK_TREE: call.workTree }),
+        ...call.env,
+      },
+    }),
+    extendEnv: false,
+    reject: false,
+    timeout: gitLimits(call.limits).gitSeconds * 1000,
+    killSignal: 'SIGKILL',
+  } as const;
+}
+
+function given(input: GitCall['input']) {
+  if (input === undefined) return { stdin: 'ignore' } as const;
+  return { input } as const;
+}
+
+interface Ended {
+  readonly exitCode?: number | undefined;
+  readonly timedOut: boolean;
+  readonly isCanceled: boolean;
+  readonly stderr: string;
+}
+
+function judge(args: readonly string[], call: GitCall, ended: Ended): number {
+  if (ended.timedOut) {
+    throw new FarmError(
+      'timeout',
+      `git ${args[0]} took longer than ${gitLimits(call.limits).gitSeconds} s and was ended.`,
+    );
+  }
+  if (ended.isCanceled)
+    throw new FarmError('unavailable', `git ${args[0]} was stopped.`, { cause: call.signal?.reason });
+  const cause = new Error(`git ${args[0]} ended with ${ended.exitCode ?? 'a signal'}: ${ended.stderr.slice(-4096)}`);
+  if (ended.exitCode !== 0 && /No space left on device|Disk quota exceeded/.test(ended.stderr)) {
+    throw new FarmError('disk_full', 'The disk is full.', { hint: 'Free some space, then try again.', cause });
+  }
+  const accepted = call.accept ?? [0];
+  if (ended.exitCode === undefined) throw new FarmError('internal', `git ${args[0]} was killed.`, { cause });
+  if (accepted !== 'any' && !accepted.includes(ended.exitCode)) {
+    throw new FarmError('internal', `git ${args[0]} failed.`, { cause });
+  }
+  return ended.exitCode;
+}
