@@ -41,15 +41,35 @@ export const prose = (maxCharacters: number) =>
 export const proseBytes = (maxBytes: number) =>
   prose(maxBytes).refine((text) => utf8Length(text) <= maxBytes, { params: { rule: `max_bytes:${maxBytes}` } });
 
+/** Nesting of free JSON at most: deeper values would exhaust the stack of whoever walks them. */
+const jsonDepth = 64;
+
 /** JSON that PostgreSQL can hold, with a limit on its serialised size (H13). */
 export const storableJson = (maxBytes: number) =>
-  z.json().refine(
-    (value) => {
-      const text = JSON.stringify(value);
-      return !text.includes('\\u0000') && !/\\ud[89a-f][0-9a-f]{2}/i.test(text) && utf8Length(text) <= maxBytes;
-    },
-    { params: { rule: `storable_json:${maxBytes}` } },
-  );
+  z
+    .unknown()
+    .refine(isStorableJson, { params: { rule: 'storable_json' }, abort: true })
+    .refine((value) => utf8Length(JSON.stringify(value)) <= maxBytes, {
+      params: { rule: `max_bytes:${maxBytes}` },
+      abort: true,
+    })
+    .pipe(z.json());
+
+/** Without recursion: the depth is what is being checked. */
+function isStorableJson(root: unknown): boolean {
+  const open: { readonly value: unknown; readonly depth: number }[] = [{ value: root, depth: 0 }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { value, depth } = next;
+    if (typeof value === 'string' && !isStorable(value)) return false;
+    if (value === null || typeof value !== 'object') continue;
+    if (depth >= jsonDepth) return false;
+    for (const [key, member] of Object.entries(value)) {
+      if (!isStorable(key)) return false;
+      open.push({ value: member, depth: depth + 1 });
+    }
+  }
+  return true;
+}
 
 const forbiddenInPath = /[\\\0*?[\]]|^[A-Za-z][A-Za-z0-9+.-]*:/;
 
