@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { Contract } from '#contracts';
+import type { Access } from '../operation.js';
+import { DefinitionError, type DefinitionFault } from './definition-error.js';
+import { operationName, protocolNames, reservedFields } from './names.js';
+
+const classes: readonly string[] = ['read', 'mutate', 'protocol', 'send'];
+
+/** Throws a DefinitionError at the first rule of A2 that the definition breaks. */
+export function checkDefinition(contract: Contract, access: Access, hasPreview: boolean): void {
+  const { name, group, input } = contract;
+  const refuse = (fault: DefinitionFault, why: string): never => {
+    throw new DefinitionError(fault, name, why);
+  };
+
+  if (!operationName.test(name)) refuse('bad_name', 'words of lower case joined by underscores, 64 characters at most');
+  if (name !== group && !name.startsWith(`${group}_`)) refuse('group_not_prefix', `its name begins with "${group}_"`);
+  if (!classes.includes(access.class)) refuse('class_missing', 'its class is read, mutate, protocol or send');
+
+  const agentsReachIt = access.ceiling !== 'never';
+  if (access.class === 'send' && agentsReachIt) refuse('send_over_mcp', 'class send has the ceiling never');
+  if (access.class === 'mutate' && agentsReachIt && !hasPreview)
+    refuse('mutate_without_preview', 'an agent that can reach it must be told its effect');
+
+  if (access.class === 'protocol' && !protocolNames.has(name))
+    refuse('protocol_not_listed', 'class protocol is for the job and member operations');
+  if (access.class === 'protocol' && access.audit !== 'always')
+    refuse('protocol_not_audited', 'class protocol is always audited');
+  const isNodeCatalogue = access.catalogue === 'job' || access.catalogue === 'member';
+  if (isNodeCatalogue !== (access.class === 'protocol'))
+    refuse('catalogue_class', 'the job and member catalogues hold class protocol, and nothing else does');
+
+  if (!(input instanceof z.ZodObject) || !isStrict(input))
+    return refuse('input_not_strict', 'the root is z.strictObject');
+  const reserved = Object.keys(input.shape).find((field) => reservedFields.has(field));
+  if (reserved !== undefined) refuse('reserved_field', `"${reserved}" belongs to the envelope`);
+}
+
+/** A plain z.object drops unknown keys silently: `confirm` would seem to be taken (A2.6). */
+function isStrict(input: z.ZodObject): boolean {
+  return input.def.catchall instanceof z.ZodNever;
+}

@@ -1,0 +1,119 @@
+import type { z } from 'zod';
+import type { Contract, InputOf, OutputOf } from '#contracts';
+import type { Transaction } from '#store';
+import { checkDefinition } from './definition/check-definition.js';
+import { type JsonSchema, schemasOf } from './definition/json-schema.js';
+import type { Door, JobClaims, PersonRole, Principal } from './principal.js';
+import { readInput } from './read-input.js';
+
+/** Which principals see it: each catalogue is its own world (design §3). */
+export type Catalogue = 'job' | 'member' | 'operator' | 'admin';
+
+/** `send` is reserved and refused for everyone; `protocol` is the closed list of job and member operations (A2.10, A5.13). */
+export type OperationClass = 'read' | 'mutate' | 'protocol' | 'send';
+
+/** Most that may be offered over MCP: not at all, when turned on, by default (A3.1). */
+export type Ceiling = 'never' | 'off' | 'on';
+
+export interface Access {
+  readonly catalogue: Catalogue;
+  readonly class: OperationClass;
+  readonly ceiling: Ceiling;
+  /** Every call leaves a row, whatever its class. Protocol operations must say so. */
+  readonly audit?: 'always';
+  /** The least role of a person that may call it. Default: viewer for reads, operator for mutations, admin in the admin catalogue. */
+  readonly role?: PersonRole;
+  /** Whether a person must confirm the mutation (A6.1). Default: ask. */
+  readonly consent?: 'ask' | 'implied';
+  /** The answer holds a one-time secret: it is never kept in a receipt (H41). */
+  readonly answer?: 'secret';
+}
+
+/** One call, on its way through the gate. */
+export interface Call<Services> {
+  readonly services: Services;
+  readonly principal: Principal;
+  readonly door: Door;
+  /** Of the job token beside the worker's own, checked to be this worker's (D17). Always there for member operations. */
+  readonly job?: JobClaims;
+  /** Idempotency key: a repeated call with it is answered and not done again. */
+  readonly callId?: string;
+  /** HMAC of the input, as the audit and the receipt keep it. */
+  readonly inputHash: Uint8Array;
+  /** The caller has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** What a mutation would do (A6.3, A6.4). */
+export interface Preview {
+  readonly summary: string;
+  /** At most 20, in order of id. */
+  readonly changes: readonly { readonly id: string; readonly before: unknown; readonly after: unknown }[];
+  /** The true number of changes. */
+  readonly count: number;
+}
+
+/**
+ * The rule behind a contract.
+ *
+ *  prepare  disk, git, waiting: outside any transaction, safe to repeat
+ *  preview  says what `run` would do; read only
+ *  run      everything that changes, in one transaction with its audit row; READ ONLY for class read (A2.11, A7.8)
+ */
+export interface Rule<Services, Input, Output, Prepared> {
+  prepare?(input: Input, call: Call<Services>): Promise<Prepared>;
+  preview?(input: Input, call: Call<Services>, tx: Transaction): Promise<Preview>;
+  run(input: Input, prepared: Prepared, call: Call<Services>, tx: Transaction): Promise<Output>;
+}
+
+/** An operation whose input has been read: nothing of it is parsed twice. */
+export interface ReadInput<Services> {
+  /** Parsed, defaults filled in. For the hash only. */
+  readonly value: unknown;
+  preview?(call: Call<Services>, tx: Transaction): Promise<Preview>;
+  /** Answers what runs in the transaction and returns an output that fits its contract, or throws `invalid_output`. */
+  prepare(call: Call<Services>): Promise<(tx: Transaction) => Promise<unknown>>;
+}
+
+export type ReadOutcome<Services> =
+  | { readonly ok: true; readonly read: ReadInput<Services> }
+  | { readonly ok: false; readonly issues: readonly z.core.$ZodIssue[] };
+
+export interface Operation<Services> {
+  readonly name: string;
+  readonly group: string;
+  readonly summary: string;
+  readonly contract: Contract;
+  readonly access: Required<Omit<Access, 'audit' | 'answer'>> & Pick<Access, 'audit' | 'answer'>;
+  /** JSON Schema 2020-12, made once when the module loads (S2). */
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  readonly hasPreview: boolean;
+  readInput(input: unknown): ReadOutcome<Services>;
+}
+
+const defaultRole = (access: Access): PersonRole => {
+  if (access.catalogue === 'admin') return 'admin';
+  return access.class === 'read' ? 'viewer' : 'operator';
+};
+
+/** The function that states operations over these services. A broken definition throws while its module is imported (A2.0). */
+export function operationFor<Services>() {
+  return function operation<C extends Contract, Prepared = undefined>(
+    contract: C,
+    access: Access,
+    rule: Rule<Services, InputOf<C>, OutputOf<C>, Prepared>,
+  ): Operation<Services> {
+    checkDefinition(contract, access, rule.preview !== undefined);
+    return {
+      name: contract.name,
+      group: contract.group,
+      summary: contract.summary,
+      contract,
+      access: { role: defaultRole(access), consent: 'ask', ...access },
+      ...schemasOf(contract),
+      hasPreview: rule.preview !== undefined,
+      readInput: (given) => readInput<Services, C['input'], C['output'], Prepared>(contract, rule, given),
+    };
+  };
+}
