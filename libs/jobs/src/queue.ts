@@ -1,0 +1,161 @@
+import type { JobState, LeasedJob, LeaseReply } from '#contracts';
+import type { Database, Queries, Transaction } from '#store';
+import type { Beat, Claimer, Holder, JobEnd, JobRow, LeaseFence, NewJob, Ring } from './job.js';
+import type { JobFailure, Kind } from './kind.js';
+
+export interface QueueOptions {
+  readonly database: Database;
+  /** Kinds with rules of their own; all others are plain. */
+  readonly kinds: readonly Kind[];
+  /** Default: `limits.leaseMs`. */
+  readonly leaseMs?: number;
+  /** Called after the commit that made a job claimable; what it throws is lost. */
+  readonly ring?: (job: Ring) => void;
+  /** A job token (S4.3). Minted outside of any lock, after the commit of the claim. */
+  readonly mintJobToken: (lease: LeaseToken) => Promise<string> | string;
+}
+
+/** What a job token says. */
+export interface LeaseToken {
+  readonly job: string;
+  readonly epoch: number;
+  readonly lease_id: string;
+  readonly kind: string;
+  readonly worker: string;
+  readonly lease_ms: number;
+}
+
+/** What `prepareCompletion` found, for `complete` of the same call. */
+export interface PreparedCompletion {
+  /** The job as it stood; never trusted for the fence. Absent: there is none. */
+  readonly job: JobRow | undefined;
+  readonly value: unknown;
+}
+
+export interface ListFilter {
+  readonly state?: JobState;
+  readonly scope?: string;
+  readonly worker?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface PastLease {
+  readonly epoch: number;
+  readonly lease_id: string;
+  readonly worker: string;
+  readonly boot: string;
+  readonly granted_at: Date;
+  readonly ended_how: string | null;
+}
+
+/** A queued job that no live worker may take, and what is missing. */
+export interface Stranded {
+  readonly job: string;
+  readonly kind: string;
+  readonly scope: string | null;
+  /** `pool gpu`, `label os:linux`, `account work`, or that every fitting worker is excluded. */
+  readonly missing: readonly string[];
+}
+
+/** What a sweep did, by job id. */
+export interface Swept {
+  readonly requeued: readonly string[];
+  readonly ended: readonly string[];
+  /** What failed, by job id: the rest went on (H13). The next sweep tries again. */
+  readonly failed: readonly { readonly job: string; readonly error: unknown }[];
+}
+
+/**
+ * The lease queue (design §4). Functions that take `tx` are parts of the caller's transaction; where the job belongs to a scope,
+ * they lock the scope first by its kind, which the caller may have done already.
+ */
+export interface Queue {
+  /** Queues a job, or holds it. Errors: `too_large`. */
+  submit(tx: Transaction, job: NewJob): Promise<void>;
+
+  /**
+   * Up to `limit` jobs under a lease each, at once: waiting for work is the door's affair. The same request again answers the
+   * same leases with fresh tokens (H7, D12). Own frozen jobs come first, with `continues` (D11).
+   */
+  claim(
+    tx: Transaction,
+    claimer: Claimer,
+    request: {
+      readonly request_id: string;
+      readonly limit: number;
+      readonly frozen?: readonly { readonly job_id: string; readonly lease_id: string }[];
+    },
+  ): Promise<readonly LeasedJob[]>;
+
+  /** Renews leases, in transactions of its own: one lease's trouble is not the others' (H13). Answers in the order asked. */
+  heartbeat(holder: Holder, beats: readonly Beat[]): Promise<readonly LeaseReply[]>;
+
+  /** A member call before the `started` beat counts as it (D12). Locks scope and job, checks the fence; error `stale_lease`. */
+  markStarted(tx: Transaction, holder: Holder, fence: LeaseFence): Promise<JobRow>;
+
+  /** Reads the fence, then lets the kind do its work on disk, outside any transaction. Errors: `stale_lease`, the kind's. */
+  prepareCompletion(holder: Holder, fence: LeaseFence, end: JobEnd): Promise<PreparedCompletion>;
+  /** First wins; the same again answers the same. Errors: `stale_lease`, `conflict`, the kind's. */
+  complete(
+    tx: Transaction,
+    holder: Holder,
+    fence: LeaseFence,
+    end: JobEnd,
+    prepared: PreparedCompletion,
+  ): Promise<{ state: 'done' | 'cancelled'; kept: boolean }>;
+  /** Gives a lease back. Errors: `stale_lease`, `conflict`. */
+  fail(
+    tx: Transaction,
+    holder: Holder,
+    fence: LeaseFence,
+    failure: Pick<JobFailure, 'reason' | 'retryable' | 'detail'>,
+  ): Promise<{ state: JobState }>;
+
+  /** The lease as it stands now, without a lock; nothing when the fence does not hold. For roads (D17, H29). */
+  heldLease(queries: Queries, holder: Holder, fence: LeaseFence): Promise<JobRow | undefined>;
+  /** Who held a lease, now or once: late packs are kept for it (D20). */
+  pastLease(queries: Queries, job: string, epoch: number): Promise<PastLease | undefined>;
+  find(queries: Queries, job: string): Promise<JobRow | undefined>;
+
+  /** Cancels all queued and held jobs of a scope, whose lock the caller holds. Answers their ids. Does not tell the kind. */
+  endQueued(tx: Transaction, scope: string, note?: string): Promise<readonly string[]>;
+  /** Flags all leased jobs of a scope, whose lock the caller holds; a cancel is never taken back (D9). Answers their ids. */
+  flagEnd(tx: Transaction, scope: string, kind: 'cancel' | 'pause', reason: string): Promise<readonly string[]>;
+  /** Takes a `pause` back from all leased jobs of a scope. */
+  unflagPause(tx: Transaction, scope: string): Promise<readonly string[]>;
+  /** D10: ends the job of a Dispatch that closes, whatever its state; its holder's writes are stale from here on. */
+  close(tx: Transaction, job: string, state: 'done' | 'dead' | 'cancelled', note?: string): Promise<void>;
+  /** D8: queued jobs of a scope wait; answers their ids. */
+  hold(tx: Transaction, scope: string): Promise<readonly string[]>;
+  release(tx: Transaction, scope: string): Promise<readonly string[]>;
+
+  /** Steer or interrupt a leased job: told by the beat's reply. Answers the sequence. Error `conflict`: terminal. */
+  signal(tx: Transaction, job: string, signal: { kind: 'steer' | 'interrupt'; text: string }): Promise<number>;
+  signalOutcomes(
+    queries: Queries,
+    job: string,
+  ): Promise<readonly { seq: number; kind: string; outcome: string | null }[]>;
+
+  /** Takes a lease away and queues the job at once. Errors: `not_found`, `not_resumable`. */
+  requeue(tx: Transaction, job: string): Promise<JobState>;
+  /** A job without a scope. Errors: `not_found`, `conflict`. */
+  cancel(tx: Transaction, job: string): Promise<JobState>;
+  /** Errors: `not_found`, `not_resumable`. */
+  redrive(tx: Transaction, job: string): Promise<JobState>;
+  list(
+    queries: Queries,
+    filter: ListFilter,
+  ): Promise<{ jobs: readonly (JobRow & { leases: readonly PastLease[] })[]; next_cursor: string | null }>;
+  counts(queries: Queries): Promise<{ queued: number; held: number; leased: number; dead: number }>;
+
+  /** At most `max` leased at once under a name (`global`, `worker:<id>`, `account:<x>`, `limit:<x>`, `workflow:<id>`); null lifts it. */
+  setLimit(tx: Transaction, name: string, max: number | null): Promise<void>;
+  /** Rate limited or overloaded: nobody gets its jobs for so long, farm-wide. */
+  pauseAccount(tx: Transaction, account: string, ms: number, reason: string): Promise<void>;
+
+  /** Queued jobs that none of these workers may take: attention item `no_machine`. At most 100, oldest first. */
+  waitingWithoutMachine(queries: Queries, live: readonly Omit<Claimer, 'boot'>[]): Promise<readonly Stranded[]>;
+  /** Each second, by every controller: what is lost, past its deadline or silent moves on, each in its own transaction. */
+  sweep(): Promise<Swept>;
+}
