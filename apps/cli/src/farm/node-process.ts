@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { FarmError } from '#contracts';
+import { childEnvironment } from '../services/child-environment.js';
+
+export interface NodeProcessOptions {
+  /** For messages: `controller`, `worker 1`. */
+  readonly name: string;
+  readonly program: string;
+  /** Beside the allow list; secrets may stand here, never in the arguments. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where its stderr goes (0600, appended). */
+  readonly log: string;
+  /** Written to its stdin, which is closed then. */
+  readonly input?: string;
+  /** The JSON lines of its stdout after `ready`. */
+  readonly onLine?: (line: ProcessLine) => void;
+}
+
+/** A JSON line of a child's stdout. */
+export const ProcessLine = z.record(z.string(), z.unknown());
+export type ProcessLine = Readonly<z.output<typeof ProcessLine>>;
+
+export interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface NodeProcess {
+  readonly name: string;
+  readonly pid: number;
+  /** Its first line with `ready`; rejects with FarmError when it ends before that. */
+  readonly ready: Promise<ProcessLine>;
+  readonly ended: Promise<ProcessEnd>;
+  readonly running: boolean;
+  signal(name: NodeJS.Signals): void;
+  /** SIGTERM, and SIGKILL when it is still there after `patienceMs`. */
+  stop(patienceMs: number): Promise<ProcessEnd>;
+}
+
+/** Starts one of our own programs. It has a session of its own: Ctrl-C at the terminal is ours to pass on, in order. */
+export async function startNodeProcess(options: NodeProcessOptions): Promise<NodeProcess> {
+  const log = await open(options.log, 'a', 0o600);
+  try {
+    const child = spawn(process.execPath, ['--enable-source-maps', options.program], {
+      detached: true,
+      stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', log.fd],
+      env: { ...childEnvironment(), ...onlySet(options.env) },
+    });
+    await once(child, 'spawn');
+    return watched(child, options);
+  } finally {
+    await log.close();
+  }
+}
+
+function watched(child: ChildProcess, options: NodeProcessOptions): NodeProcess {
+  const { name, log, input, onLine } = options;
+  const ended = once(child, 'exit').then(
+    ([code, signal]): ProcessEnd => ({ code: code ?? null, signal: signal ?? null }),
+  );
+  // A child that ends before it has read its input closes the pipe under us; how it ended is told by `ended`.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
+  const ready = new Promise<ProcessLine>((resolve, reject) => {
+    if (child.stdout !== null) {
+      createInterface({ input: child.stdout }).on('line', (text) => {
+        const line = readLine(text);
+        if (line === undefined) return;
+        if (line.ready === true) resolve(line);
+        else onLine?.(line);
+      });
+    }
+    void ended.then((end) => reject(endedEarly(name, end, log)));
+  });
+  // Whoever starts a process awaits this; a process that ends later must not fail for a second time.
+  ready.catch(() => undefined);
+  const signal = (signalName: NodeJS.Signals): void => {
+    child.kill(signalName);
+  };
+  return {
+    name,
+    pid: child.pid ?? 0,
+    ready,
+    ended,
+    get running() {
+      return child.exitCode === null && child.signalCode === null;
+    },
+    signal,
+    async stop(patienceMs) {
+      signal('SIGTERM');
+      const late = setTimeout(() => signal('SIGKILL'), patienceMs);
+      const end = await ended;
+      clearTimeout(late);
+      return end;
+    },
+  };
+}
+
+function readLine(text: string): ProcessLine | undefined {
+  try {
+    return ProcessLine.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function endedEarly(name: string, { code, signal }: ProcessEnd, log: string): FarmError {
+  return new FarmError('unavailable', `The ${name} ended before it was ready (${signal ?? `exit ${code}`}).`, {
+    hint: `Its log says why: ${log}`,
+  });
+}
+
+function onlySet(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+}

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { FarmError } from '#contracts';
+import { makePrivateFolder } from '../services/private-file.js';
+import { type NodeProcess, type ProcessLine, startNodeProcess } from './node-process.js';
+import { programOf } from './programs.js';
+
+export interface WorkerOptions {
+  readonly name: string;
+  /** Its own folder: identity, workspaces, cache, rescues. */
+  readonly home: string;
+  readonly url: string;
+  readonly log: string;
+  readonly slots?: number | undefined;
+  /** A join ticket, given by stdin; needed once. */
+  readonly ticket?: string | undefined;
+  /** Where it writes the tokens that it holds: for the demonstration of late writes only. */
+  readonly traceTokens?: string | undefined;
+  /** More of its environment. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly onEvent?: (event: WorkerEvent) => void;
+}
+
+/** What a worker says on stdout about its work. */
+export const WorkerEvent = z.looseObject({
+  event: z.string(),
+  job: z.string().optional(),
+  epoch: z.int().optional(),
+});
+export type WorkerEvent = Readonly<z.output<typeof WorkerEvent>>;
+
+export interface RunningWorker {
+  readonly process: NodeProcess;
+  readonly workerId: string;
+  readonly name: string;
+  readonly home: string;
+}
+
+const Ready = z.looseObject({ ready: z.literal(true), worker_id: z.string() });
+
+/** A worker that has joined once keeps its identity and needs no ticket. */
+export function hasJoined(home: string): boolean {
+  return existsSync(join(home, 'identity.json'));
+}
+
+/** Starts a worker and waits until the farm knows it. FarmError when it does not come up, naming its log. */
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { name, home, url, log, slots, ticket, traceTokens, env, onEvent } = options;
+  await makePrivateFolder(home);
+  const process = await startNodeProcess({
+    name: `worker ${name}`,
+    program: programOf('worker'),
+    log,
+    env: {
+      ...env,
+      LONGSHORE_WORKER_HOME: home,
+      LONGSHORE_URL: url,
+      LONGSHORE_WORKER_NAME: name,
+      LONGSHORE_WORKER_SLOTS: slots === undefined ? undefined : String(slots),
+      LONGSHORE_WORKER_TRACE_TOKENS_FILE: traceTokens,
+    },
+    ...(ticket !== undefined && { input: `${ticket}\n` }),
+    onLine: (line) => passOn(line, onEvent),
+  });
+  const ready = Ready.safeParse(await process.ready);
+  if (ready.success) return { process, workerId: ready.data.worker_id, name, home };
+  await process.stop(1_000);
+  throw new FarmError('internal', `The worker ${name} said that it is ready and not who it is.`);
+}
+
+function passOn(line: ProcessLine, onEvent: WorkerOptions['onEvent']): void {
+  const event = WorkerEvent.safeParse(line);
+  if (event.success) onEvent?.(event.data);
+}
