@@ -166,7 +166,7 @@ export class Farm {
 
   /** Starts a Task of one scripted member; the script is the prompt. */
   async startTask(script: string, more: Partial<TaskInput> = {}): Promise<string> {
-    const prompt = `Do this.\n\`\`\`longshore-script\n${script.trim()}\n\`\`\`\n`;
+    const prompt = `Do this.\n\`\`\`yaml longshore-script\n${script.trim()}\n\`\`\`\n`;
     const { task_id } = await this.client.call(taskStart, { workflow_id: 'solo', prompt, ...more });
     return task_id;
   }

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { chmod, copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
@@ -50,52 +50,45 @@ interface Way {
 }
 
 function ways(options: NatsProgramOptions, path: readonly string[]): readonly Way[] {
-  const has = (name: string) => path.some((folder) => isExecutable(join(folder, name)));
+  const locate = (name: string) => path.map((folder) => join(folder, name)).find(isExecutable);
+  const [apt, dpkg, brew] = [locate('apt-get'), locate('dpkg-deb'), locate('brew')];
   const mayInstall = options.install === true || (process.env.CI ?? '') !== '';
   const release = options.release ?? officialRelease();
-  const debian = has('apt-get') && has('dpkg-deb');
-  return [
-    { when: debian, name: 'Debian package', get: () => inDraft((draft) => unpackDebian(draft), options) },
-    { when: debian && mayInstall, name: 'apt-get install', get: installDebian },
-    { when: has('brew'), name: 'Homebrew', get: () => installHomebrew() },
-    {
-      when: release !== undefined,
-      name: 'official release',
-      get: () =>
-        inDraft(async (draft) => (release === undefined ? undefined : await fetchRelease(release, draft)), options),
-    },
-  ].filter((way) => way.when);
+  const found: Way[] = [];
+  if (apt !== undefined && dpkg !== undefined) {
+    found.push({ name: 'Debian package', get: () => inDraft((draft) => unpackDebian(apt, dpkg, draft), options) });
+  }
+  if (apt !== undefined && mayInstall) found.push({ name: 'apt-get install', get: () => installDebian(apt, path) });
+  if (brew !== undefined) found.push({ name: 'Homebrew', get: () => installHomebrew(brew) });
+  if (release !== undefined) {
+    found.push({ name: 'official release', get: () => inDraft((draft) => fetchRelease(release, draft), options) });
+  }
+  return found;
 }
 
-async function unpackDebian(draft: string): Promise<string> {
-  await run('apt-get', ['download', program], draft);
-  const packages = await run('find', ['.', '-name', '*.deb'], draft);
-  await run('dpkg-deb', ['--extract', packages.trim(), 'unpacked'], draft);
+async function unpackDebian(apt: string, dpkg: string, draft: string): Promise<string> {
+  await run(apt, ['download', program], draft);
+  const archive = (await readdir(draft)).find((name) => name.endsWith('.deb')) ?? '';
+  await run(dpkg, ['--extract', archive, 'unpacked'], draft);
   return join(draft, 'unpacked/usr/sbin', program);
 }
 
-async function installDebian(): Promise<string | undefined> {
-  await run('apt-get', ['update']);
-  await run('apt-get', ['install', '--yes', '--no-install-recommends', program]);
-  return searchPath()
-    .map((folder) => join(folder, program))
-    .find(isExecutable);
+async function installDebian(apt: string, path: readonly string[]): Promise<string | undefined> {
+  await run(apt, ['update']);
+  await run(apt, ['install', '--yes', '--no-install-recommends', program]);
+  return path.map((folder) => join(folder, program)).find(isExecutable);
 }
 
-async function installHomebrew(): Promise<string> {
-  await run('brew', ['install', program]);
-  return join((await run('brew', ['--prefix'])).trim(), 'bin', program);
+async function installHomebrew(brew: string): Promise<string> {
+  await run(brew, ['install', program]);
+  return join((await run(brew, ['--prefix'])).trim(), 'bin', program);
 }
 
 /** Works in a folder that goes afterwards, and keeps what was found as the private copy. */
-async function inDraft(
-  get: (draft: string) => Promise<string | undefined>,
-  options: NatsProgramOptions,
-): Promise<string | undefined> {
+async function inDraft(get: (draft: string) => Promise<string>, options: NatsProgramOptions): Promise<string> {
   const draft = await mkdtemp(join(tmpdir(), 'longshore-nats-'));
   try {
-    const found = await get(draft);
-    return found === undefined ? undefined : await keep(found, options);
+    return await keep(await get(draft), options);
   } finally {
     await rm(draft, { recursive: true, force: true });
   }

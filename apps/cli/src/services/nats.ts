@@ -7,8 +7,8 @@ import { FarmError } from '#contracts';
 import { type NatsKeys, natsKeys } from './nats-keys.js';
 import { type NatsProgramOptions, natsProgram } from './nats-program.js';
 import { portTaken, requireFreePort } from './ports.js';
-import { makePrivateFolder, readIfThere, readPrivateJson, writePrivateFile, writePrivateJson } from './private-file.js';
-import { argumentsOf, endProcess, isAlive, ProcessMark } from './process-mark.js';
+import { makePrivateFolder, readIfThere, writePrivateFile } from './private-file.js';
+import { endProcess, findWithArgument, isAlive, type ProcessMark } from './process-mark.js';
 import { spawnService } from './spawn-service.js';
 
 export interface NatsOptions extends NatsProgramOptions {
@@ -29,9 +29,10 @@ export interface RunningNats {
   stop(): Promise<void>;
 }
 
-/** The last server that ran here, for the start after a crash and for the same port again. */
-const Noted = z.strictObject({ mark: ProcessMark, port: z.int() });
-type Noted = Readonly<z.infer<typeof Noted>>;
+interface Listening {
+  readonly mark: ProcessMark;
+  readonly port: number;
+}
 
 const readyWithinMs = 20_000;
 const shutdown = [
@@ -50,36 +51,43 @@ export async function startNats(options: NatsOptions): Promise<RunningNats> {
   const home = join(options.data, 'nats');
   await makePrivateFolder(home);
   const keys = await natsKeys(join(home, 'keys.json'));
-  const noted = await readPrivateJson(notedIn(home), Noted);
-  if (noted !== undefined && (await takeOver(home, noted, keys, options.port))) return running(noted, keys, home, true);
+  const left = await takeOver(home, keys, options.port);
+  if (left !== undefined) return running(left, keys, true);
   const program = await natsProgram(options);
   if (options.port !== undefined) await requireFreePort(options.port, 'nats-server');
-  const started = await launch(home, program, keys, await choosePort(options.port, noted));
-  await writePrivateJson(notedIn(home), started);
-  return running(started, keys, home, false);
+  const started = await launch(home, program, keys, options.port ?? (await lastPort(home)));
+  await writePrivateFile(portIn(home), `${started.port}\n`);
+  return running(started, keys, false);
 }
 
-const notedIn = (home: string) => join(home, 'server.json');
+const portIn = (home: string) => join(home, 'port');
+const pidIn = (home: string) => join(home, 'nats.pid');
 const configOf = (home: string) => join(home, 'nats.conf');
 const logOf = (home: string) => join(home, 'server.log');
-
-async function choosePort(asked: number | undefined, noted: Noted | undefined): Promise<number> {
-  if (asked !== undefined) return asked;
-  if (noted === undefined) return anyPort;
-  return await requireFreePort(noted.port, 'nats-server').then(
-    () => noted.port,
-    () => anyPort,
-  );
-}
 
 /** nats-server picks one itself and writes it to a file: no other program can come between. */
 const anyPort = -1;
 
-async function takeOver(home: string, noted: Noted, keys: NatsKeys, asked: number | undefined): Promise<boolean> {
-  if (!isAlive(noted.mark) || !argumentsOf(noted.mark.pid).includes(configOf(home))) return false;
-  if ((asked === undefined || asked === noted.port) && (await answers(noted.port, keys))) return true;
-  await endProcess(noted.mark, shutdown);
-  return false;
+/** The port of the last time while it is free, so that machines which are away find the bell again. */
+async function lastPort(home: string): Promise<number> {
+  const port = Number(await readIfThere(portIn(home)));
+  if (!Number.isInteger(port) || port <= 0) return anyPort;
+  return await requireFreePort(port, 'nats-server').then(
+    () => port,
+    () => anyPort,
+  );
+}
+
+/** A server left by a crash: reused when it is ours and answers, else ended by its pid. */
+async function takeOver(home: string, keys: NatsKeys, asked: number | undefined): Promise<Listening | undefined> {
+  const pid = Number(await readIfThere(pidIn(home)));
+  const mark = pid > 0 ? findWithArgument(pid, configOf(home)) : undefined;
+  if (mark === undefined) return undefined;
+  const port = await readPortFile(home, pid);
+  if (port !== undefined && (asked === undefined || asked === port) && (await answers(port, keys)))
+    return { mark, port };
+  await endProcess(mark, shutdown);
+  return undefined;
 }
 
 async function answers(port: number, keys: NatsKeys): Promise<boolean> {
@@ -97,7 +105,7 @@ async function answers(port: number, keys: NatsKeys): Promise<boolean> {
   }
 }
 
-async function launch(home: string, program: string, keys: NatsKeys, port: number): Promise<Noted> {
+async function launch(home: string, program: string, keys: NatsKeys, port: number): Promise<Listening> {
   await removePortFiles(home);
   await writePrivateFile(configOf(home), configuration(home, keys, port));
   const child = await spawnService([program, '--config', configOf(home)], logOf(home));
@@ -121,6 +129,7 @@ function configuration(home: string, keys: NatsKeys, port: number): string {
     'host: "127.0.0.1"',
     `port: ${port}`,
     `ports_file_dir: ${JSON.stringify(home)}`,
+    `pid_file: ${JSON.stringify(pidIn(home))}`,
     `max_payload: ${payloadBytes}`,
     `operator: ${keys.operatorJwt}`,
     'resolver: MEMORY',
@@ -146,18 +155,17 @@ async function removePortFiles(home: string): Promise<void> {
   for (const name of await readdir(home)) if (name.endsWith('.ports')) await rm(join(home, name), { force: true });
 }
 
-function running(noted: Noted, keys: NatsKeys, home: string, reused: boolean): RunningNats {
+function running(listening: Listening, keys: NatsKeys, reused: boolean): RunningNats {
   return {
-    url: `nats://127.0.0.1:${noted.port}`,
-    port: noted.port,
-    pid: noted.mark.pid,
+    url: `nats://127.0.0.1:${listening.port}`,
+    port: listening.port,
+    pid: listening.mark.pid,
     accountSeed: keys.accountSeed,
     accountPublicKey: keys.accountPublicKey,
     controllerCreds: keys.controllerCreds,
     reused,
     async stop() {
-      await endProcess(noted.mark, shutdown);
-      await removePortFiles(home);
+      await endProcess(listening.mark, shutdown);
     },
   };
 }

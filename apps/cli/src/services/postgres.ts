@@ -12,7 +12,7 @@ import { freePort, portTaken, requireFreePort } from './ports.js';
 import { type PostgresPrograms, postgresPrograms } from './postgres-programs.js';
 import { giveTo, type PostgresUser, postgresUser } from './postgres-user.js';
 import { makePrivateFolder, readIfThere, readPrivateJson, writePrivateFile, writePrivateJson } from './private-file.js';
-import { argumentsOf, endProcess, isAlive, markOf, type ProcessMark } from './process-mark.js';
+import { endProcess, findWithArgument, isAlive, type ProcessMark } from './process-mark.js';
 import { spawnService } from './spawn-service.js';
 import { serviceSql } from './sql.js';
 
@@ -67,7 +67,20 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const credentials = await initialise(server);
   const left = await takeOver(server, credentials, options.port);
   if (left !== undefined) return await prepare(left, credentials, true);
-  return await prepare(await launch(server, options.port), credentials, false);
+  const launched = await launch(server, options.port);
+  try {
+    return await prepare(launched, credentials, false);
+  } catch (cause) {
+    await endProcess(launched.mark, shutdown);
+    throw new FarmError(
+      'misconfigured',
+      `The PostgreSQL over ${server.folder} does not let its owner in or can not be prepared.`,
+      {
+        hint: `Look into ${logOf(server)}. If the passwords were changed, put them into ${join(home, 'credentials.json')}.`,
+        cause,
+      },
+    );
+  }
 }
 
 interface Server {
@@ -157,17 +170,12 @@ async function readPidFile(server: Server) {
 async function takeOver(server: Server, credentials: Credentials, port?: number): Promise<Listening | undefined> {
   const noted = await readPidFile(server);
   if (noted === undefined) return undefined;
-  const mark = markOf(noted.pid);
-  const ours = mark !== undefined && argumentsOf(noted.pid).includes(server.folder);
-  if (
-    ours &&
-    noted.ready &&
-    (port === undefined || port === noted.port) &&
-    (await answers(server, credentials, noted.port))
-  ) {
-    return { mark, port: noted.port };
+  const mark = findWithArgument(noted.pid, server.folder);
+  if (mark !== undefined) {
+    const isWanted = noted.ready && (port === undefined || port === noted.port);
+    if (isWanted && (await answers(server, credentials, noted.port))) return { mark, port: noted.port };
+    await endProcess(mark, shutdown);
   }
-  if (ours) await endProcess(mark, shutdown);
   // Of another process with the same pid, or of nobody: PostgreSQL would refuse to start over it.
   await rm(join(server.folder, 'postmaster.pid'), { force: true });
   return undefined;

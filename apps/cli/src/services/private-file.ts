@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
@@ -5,11 +6,9 @@ import { FarmError } from '#contracts';
 
 /** Writes a file that only its owner can read (0600), whole or not at all. */
 export async function writePrivateFile(path: string, content: string): Promise<void> {
-  const draft = `${path}.${process.pid}.new`;
-  const file = await open(draft, 'w', 0o600);
+  const draft = `${path}.${randomBytes(4).toString('hex')}.new`;
+  const file = await open(draft, 'wx', 0o600);
   try {
-    // The mode above holds only for a new file; a draft left by a crash keeps its own.
-    await file.chmod(0o600);
     await file.writeFile(content);
     await file.sync();
   } finally {

@@ -20,13 +20,18 @@ export function isAlive(mark: ProcessMark): boolean {
   return markOf(mark.pid)?.started === mark.started;
 }
 
-/** The argument list of a process; empty when it is gone or the system does not tell. */
-export function argumentsOf(pid: number): readonly string[] {
+/** The process with this pid, when it is alive and was started with this argument: the way to know one of ours again. */
+export function findWithArgument(pid: number, argument: string): ProcessMark | undefined {
+  const mark = markOf(pid);
+  return mark !== undefined && ` ${commandLineOf(pid)} `.includes(` ${argument} `) ? mark : undefined;
+}
+
+function commandLineOf(pid: number): string {
   try {
-    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    return ps(pid, 'command').split(' ');
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ');
+    return ps(pid, 'command');
   } catch {
-    return [];
+    return '';
   }
 }
 

@@ -21,8 +21,8 @@ export async function spawnService(command: readonly string[], log: string): Pro
   const from = await makeRoom(log);
   const file = await open(log, 'a', 0o600);
   try {
-    const [program = '', ...args] = command;
-    const child = spawn(program, args, {
+    // By way of a shell, for what the server writes: nothing of it is for others. `exec` keeps the pid.
+    const child = spawn('sh', ['-c', 'umask 077 && exec "$0" "$@"', ...command], {
       detached: true,
       stdio: ['ignore', file.fd, file.fd],
       env: childEnvironment(),

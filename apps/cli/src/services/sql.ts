@@ -4,6 +4,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 export const serviceSql = {
   hasRole: 'select 1 from pg_roles where rolname = $1',
   hasDatabase: 'select 1 from pg_database where datname = $1',
+  version: `select current_setting('server_version_num')::int as version`,
   dataDirectory: `select current_setting('data_directory') as folder`,
   /** The verifier stands in the statement, never the password: a failing statement is written to the server's log. */
   createRole: (role: string, password: string) => `create role ${role} login password '${scramVerifier(password)}'`,
