@@ -15,6 +15,7 @@ import {
 import { type FarmClient, openFarmClient } from '../../apps/cli/src/client/farm-client.js';
 import { type RunningController, startController } from '../../apps/cli/src/farm/controller-process.js';
 import { startWorker, type WorkerEvent } from '../../apps/cli/src/farm/worker-process.js';
+import { type RunningPostgres, startPostgres } from '../../apps/cli/src/services/postgres.js';
 import { buildOnce } from './build.js';
 import { aDatabase } from './database.js';
 import { aNats, type TestNats } from './nats.js';
@@ -32,6 +33,8 @@ export interface FarmOptions {
   readonly controllers?: number;
   /** Without it workers poll. */
   readonly nats?: boolean;
+  /** A PostgreSQL that this farm alone uses, and that `restartPostgres` may stop. */
+  readonly ownPostgres?: boolean;
 }
 
 /** A worker as a process, and what it said. */
@@ -73,13 +76,18 @@ export class Farm {
     readonly databaseUrl: string,
     private readonly controllers: RunningController[],
     private readonly restart: (port: number) => Promise<RunningController>,
+    private postgres: RunningPostgres | undefined,
   ) {}
 
   static async start(options: FarmOptions = {}): Promise<Farm> {
     await buildOnce();
     const { workers = [], controllers = 1, leaseMs = 4_000, nats: withNats = true } = options;
-    const [database, nats] = await Promise.all([aDatabase(), withNats ? aNats() : undefined]);
     const data = tempDir('farm');
+    const postgres = options.ownPostgres ? await ownPostgres(data) : undefined;
+    const [database, nats] = await Promise.all([
+      postgres ? { ownerUrl: postgres.url, appUrl: postgres.appUrl } : aDatabase(),
+      withNats ? aNats() : undefined,
+    ]);
     const begin = async (port: number) => {
       const running = await startController({
         data,
@@ -100,7 +108,7 @@ export class Farm {
     const running = [await begin(0)];
     while (running.length < controllers) running.push(await begin(0));
     const client = await openFarmClient(join(data, 'credential.json'));
-    const farm = new Farm(data, client, nats, database.ownerUrl, running, begin);
+    const farm = new Farm(data, client, nats, database.ownerUrl, running, begin, postgres);
     await farm.client.call(workflowImport, { document: workflow });
     await Promise.all(
       workers.map((name) => farm.join(name, options.slots === undefined ? {} : { slots: options.slots })),
@@ -229,6 +237,13 @@ export class Farm {
     this.controllers.splice(0, this.controllers.length, ...started);
   }
 
+  /** Fast shutdown, then the same server over the same data at the same port. */
+  async restartPostgres(): Promise<void> {
+    if (!this.postgres) throw new Error('this farm shares its PostgreSQL');
+    await this.postgres.stop();
+    this.postgres = await ownPostgres(this.data, this.postgres.port);
+  }
+
   /** Everything that it started ends; what does not is ended after the spec file. */
   async stop(): Promise<void> {
     for (const worker of this.workers.values()) worker.signal('SIGTERM');
@@ -236,7 +251,14 @@ export class Farm {
     await Promise.all(this.controllers.map(({ process }) => process.stop(10_000)));
     await this.client.close();
     await this.nats?.stop();
+    await this.postgres?.stop();
   }
+}
+
+async function ownPostgres(data: string, port?: number): Promise<RunningPostgres> {
+  const postgres = await startPostgres({ data, ...(port !== undefined && { port }) });
+  trackPid(postgres.pid);
+  return postgres;
 }
 
 type Env = Readonly<Record<string, string>>;
