@@ -8,7 +8,7 @@ const only = (from, to) => ({
 });
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, dependencyTypesNot: ['type-only'] } },
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
     only('libs/contracts', []),
     only('libs/store', ['contracts']),
     only('libs/git', ['contracts']),
@@ -37,7 +37,8 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     exclude: { path: '^dist/' },
     tsPreCompilationDeps: true,
+    parser: 'swc',
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { conditionNames: ['source', 'import', 'node', 'default'], extensions: ['.ts', '.mts', '.js', '.mjs', '.json'], extensionAlias: { '.js': ['.ts', '.js'] } },
+    enhancedResolveOptions: { conditionNames: ['source', 'import', 'node', 'default'], extensions: ['.ts', '.mts', '.js', '.mjs', '.json'] },
   },
 };
