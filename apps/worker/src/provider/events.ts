@@ -40,3 +40,10 @@ export const ProviderEvent = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('exit'), code: z.int().nullable(), signal: z.string().nullable() }),
 ]);
 export type ProviderEvent = z.output<typeof ProviderEvent>;
+
+/** Cuts a text to what an event may hold, and says so. */
+export function cutText(value: string): string {
+  if (value.length <= limits.providerTextChars) return value;
+  const note = `… (${value.length} characters)`;
+  return value.slice(0, limits.providerTextChars - note.length) + note;
+}

@@ -51,8 +51,8 @@ export interface ProviderSession {
   /** The provider's own name of the session; undefined before its `session` event. */
   readonly ref: string | undefined;
   /**
-   * One reader; ends after `exit`. It must be read all the time: what is not read holds the provider up (that is the
-   * back-pressure), and answers to `say`, `steer` and `interrupt` come on the same road.
+   * One reader, which may stop and go on; ends after `exit`. Some events wait for their reader, then the provider is held up
+   * (that is the back-pressure), and with it the answers to `say`, `steer` and `interrupt`: read it to the end.
    */
   readonly events: AsyncIterable<ProviderEvent>;
   /** Begin another turn in the same session. Resolves when the provider has taken it. */

@@ -1,0 +1,189 @@
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+
+/**
+ * A script for the scripted provider: what a model would do, without one. A list of steps for the first turn, others for the
+ * turns after it. Each step is one action, with an optional `when`.
+ */
+const When = z.strictObject({
+  /** The number of the lease, from 1: "the first epoch hangs, the second finishes". */
+  epoch: z.union([z.int().min(1), z.array(z.int().min(1)).min(1)]).optional(),
+  /** The how-manieth reminder is being answered; 0 in the first turn. */
+  reminder: z.int().min(0).optional(),
+  /** The kind of the Dispatch's continuation; `none` for the first Dispatch of an Assignment. */
+  continuation: z.string().min(1).optional(),
+});
+
+const command = z.union([z.string().min(1), z.array(z.string()).min(1)]);
+const path = z.string().min(1);
+/** `- hang`, `- hang:` and `- hang: true` are the same. */
+const bare = z.literal(true);
+
+const actions = {
+  say: z.string().min(1),
+  write: z.strictObject({ path, content: z.string() }),
+  /** `find` must stand exactly once in the file. */
+  edit: z.strictObject({ path, find: z.string().min(1), replace: z.string() }),
+  /** A string runs in the shell. A command that fails only ends the turn with `must_pass`. */
+  run: z.union([
+    command,
+    z.strictObject({
+      command,
+      cwd: path.optional(),
+      must_pass: z.boolean().default(false),
+      seconds: z.number().positive().optional(),
+    }),
+  ]),
+  /** A member operation through the member door. After an answer that says `must_stop`, or a refusal, the turn ends, unless `go_on`. */
+  call: z.strictObject({
+    operation: z.string().min(1),
+    input: z.record(z.string(), z.json()).default({}),
+    go_on: z.boolean().default(false),
+  }),
+  wait: z.union([
+    z.strictObject({ seconds: z.number().min(0) }),
+    /** Until the file is there. */
+    z.strictObject({ file: path }),
+    /** Until the provider's process gets this signal. */
+    z.strictObject({ signal: z.enum(['SIGUSR2', 'SIGHUP']) }),
+  ]),
+  usage: z.strictObject({
+    requests: z.int().min(0).default(1),
+    input_tokens: z.int().min(0).default(0),
+    output_tokens: z.int().min(0).default(0),
+    cost_usd: z.number().min(0).optional(),
+  }),
+  /** An error of the provider's service. `refuse_start`: it comes before the session does. */
+  fail: z.strictObject({
+    class: z.enum(['auth', 'rate_limit', 'overload', 'invalid', 'crash', 'environment']),
+    detail: z.string().min(1).default('The script said so.'),
+    retry_after_ms: z.int().min(0).default(1_000),
+    refuse_start: z.boolean().default(false),
+  }),
+  /** For ever. `deaf`: hears neither TERM nor the worker. */
+  hang: z.union([bare, z.strictObject({ deaf: z.boolean() })]),
+  /** kill -9 of itself. */
+  crash: bare,
+  flood: z.strictObject({
+    bytes: z.int().min(1),
+    /** noise: lines that mean nothing. line: one line without an end. messages: events. stderr: the other stream. */
+    as: z.enum(['noise', 'line', 'messages', 'stderr']).default('noise'),
+  }),
+  /** A detached orphan that holds the output open; with `writes` it appends there once it got TERM or this process is gone. */
+  grandchild: z.union([
+    bare,
+    z.strictObject({
+      ignore_term: z.boolean().default(true),
+      writes: path.optional(),
+      bare_environment: z.boolean().default(false),
+    }),
+  ]),
+  /** The end of the turn. */
+  end: bare,
+} as const;
+
+const actionNames = Object.keys(actions);
+
+const Step = z.preprocess(
+  spellOut,
+  z
+    .strictObject({
+      when: When.optional(),
+      say: actions.say.optional(),
+      write: actions.write.optional(),
+      edit: actions.edit.optional(),
+      run: actions.run.optional(),
+      call: actions.call.optional(),
+      wait: actions.wait.optional(),
+      usage: actions.usage.optional(),
+      fail: actions.fail.optional(),
+      hang: actions.hang.optional(),
+      crash: actions.crash.optional(),
+      flood: actions.flood.optional(),
+      grandchild: actions.grandchild.optional(),
+      end: actions.end.optional(),
+    })
+    .superRefine((step, context) => {
+      const named = Object.keys(step).filter((key) => key !== 'when');
+      if (named.length !== 1)
+        context.addIssue({ code: 'custom', message: `A step is exactly one of: ${actionNames.join(', ')}` });
+    }),
+);
+export type Step = z.output<typeof Step>;
+
+const Script = z.strictObject({
+  steps: z.array(Step).min(1),
+  /** Answers to "your turn ended without a handover". */
+  on_reminder: z.array(Step).default([]),
+  /** Turns that the worker begins in the same session for another reason. */
+  on_continuation: z.array(Step).default([]),
+});
+export type Script = z.output<typeof Script>;
+
+/** One mistake of a script; the line counts from 1 in the script itself. */
+export interface ScriptMistake {
+  readonly line: number;
+  readonly message: string;
+}
+
+export type ParsedScript =
+  | { readonly ok: true; readonly script: Script }
+  | { readonly ok: false; readonly mistakes: readonly ScriptMistake[] };
+
+/** Reads a script; names all its mistakes at once. */
+export function parseScript(source: string): ParsedScript {
+  const lines = new LineCounter();
+  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
+  if (document.errors.length > 0) {
+    return failed(document.errors.map(({ pos, message }) => ({ line: lines.linePos(pos[0]).line, message })));
+  }
+  const parsed = Script.safeParse(contentOf(document));
+  if (parsed.success) return { ok: true, script: parsed.data };
+  const { issues } = parsed.error;
+  // A step with an unknown action has no action as well; say it once.
+  const unknown = new Set(
+    issues.filter((issue) => issue.code === 'unrecognized_keys').map((issue) => issue.path.join('.')),
+  );
+  const line = (path: readonly PropertyKey[], key?: string) => lines.linePos(offsetOf(document, path, key)).line;
+  return failed(
+    issues
+      .filter((issue) => issue.code !== 'custom' || !unknown.has(issue.path.join('.')))
+      .flatMap((issue) =>
+        issue.code === 'unrecognized_keys'
+          ? issue.keys.map((key) => ({ line: line(issue.path, key), message: `There is no ${key} here` }))
+          : [{ line: line(issue.path), message: `${issue.path.map(String).join('.') || 'script'}: ${issue.message}` }],
+      ),
+  );
+}
+
+function failed(mistakes: readonly ScriptMistake[]): ParsedScript {
+  return { ok: false, mistakes: mistakes.toSorted((a, b) => a.line - b.line) };
+}
+
+/** Too many aliases make `toJS` throw: a script that grows without end is no script. */
+function contentOf(document: Document): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where a path stands in the text; the nearest node above it where it is missing. */
+function offsetOf(document: Document, path: readonly PropertyKey[], key?: string): number {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const node: unknown = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+    if (key !== undefined && isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && item.key.value === key);
+      if (isNode(pair?.key) && pair.key.range) return pair.key.range[0];
+    }
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return 0;
+}
+
+function spellOut(raw: unknown): unknown {
+  if (typeof raw === 'string') return { [raw]: true };
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
+  return Object.fromEntries(Object.entries(raw).map(([key, value]) => [key, value === null ? true : value]));
+}
