@@ -1,6 +1,7 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { z } from 'zod';
 import {
   type Contract,
   type InputOf,
@@ -20,6 +21,7 @@ import { buildOnce } from './build.js';
 import { aDatabase } from './database.js';
 import { aNats, type TestNats } from './nats.js';
 import { trackPid } from './processes.js';
+import { plainGit } from './repositories.js';
 import { tempDir } from './temp-dir.js';
 import { waitUntil } from './wait-until.js';
 
@@ -127,29 +129,22 @@ export class Farm {
   }
 
   /** Enrols a worker with a fresh ticket and starts it. */
-  async join(name: string, { slots = 2, labels = [], env = {} }: JoinOptions = {}): Promise<FarmWorker> {
+  async join(
+    name: string,
+    { slots = 2, labels = [], env = {}, url = this.url }: JoinOptions = {},
+  ): Promise<FarmWorker> {
     const { ticket } = await this.client.call(workerInvite, { name, slots, labels });
     const home = join(this.data, 'workers', name);
     mkdirSync(home, { recursive: true, mode: 0o700 });
-    return this.begin(name, home, slots, ticket, env);
+    return this.begin({ name, home, slots, ticket, env, url });
   }
 
-  private async begin(
-    name: string,
-    home: string,
-    slots: number,
-    ticket: string | undefined,
-    env: Env,
-  ): Promise<FarmWorker> {
+  private async begin(life: Life): Promise<FarmWorker> {
+    const { name, home } = life;
     const events: WorkerEvent[] = [];
     const running = await startWorker({
-      name,
-      home,
-      slots,
-      url: this.url,
+      ...life,
       log: join(this.data, `${name}.log`),
-      ticket,
-      env,
       onEvent: (event) => events.push(event),
     });
     trackPid(running.process.pid);
@@ -166,7 +161,7 @@ export class Farm {
         }),
       signal: (signal) => running.process.signal(signal),
       ended: running.process.ended,
-      again: () => this.begin(name, home, slots, undefined, env),
+      again: () => this.begin({ ...life, ticket: undefined }),
     };
     this.workers.set(name, worker);
     return worker;
@@ -208,8 +203,20 @@ export class Farm {
     await this.client.call(taskControl, { task_id: taskId, action_id: action.id }, { confirm: true });
   }
 
-  call<C extends Contract>(contract: C, input: unknown) {
-    return this.client.call(contract, input);
+  /** Lets a script go on that waits for the file `go`. */
+  async letGo(worker: FarmWorker, job: string): Promise<void> {
+    const made = await worker.event('workspace', (event) => event.job === job);
+    writeFileSync(join(z.string().parse(made.path), 'go'), '');
+  }
+
+  /** A file of the Task's branch, as somebody who fetched it sees it. */
+  async fileOf(taskId: string, path: string): Promise<string> {
+    const bundle = join(tempDir('result'), 'result.bundle');
+    await this.client.getResult(taskId, bundle);
+    const clone = tempDir('clone');
+    plainGit(clone, ['clone', '--quiet', '--no-checkout', bundle, '.']);
+    const commit = (await this.task(taskId)).result?.commit;
+    return plainGit(clone, ['show', `${commit}:${path}`]);
   }
 
   /** Rows as the owner of the database sees them. */
@@ -267,4 +274,15 @@ interface JoinOptions {
   readonly slots?: number;
   readonly labels?: readonly string[];
   readonly env?: Env;
+  /** Another road to the controller than the straight one. */
+  readonly url?: string;
+}
+
+interface Life {
+  readonly name: string;
+  readonly home: string;
+  readonly slots: number;
+  readonly ticket: string | undefined;
+  readonly env: Env;
+  readonly url: string;
 }
