@@ -298,7 +298,14 @@ export const DispatchPayload = z.strictObject({
 export type DispatchPayload = z.output<typeof DispatchPayload>;
 
 /** What the provider is given: rendered once, the same bytes at every epoch (I6). */
-export const DispatchRequest = z.strictObject({ instructions: z.string(), input: z.string() });
+export const DispatchRequest = z.strictObject({
+  instructions: z.string(),
+  input: z.string(),
+  /** manifest.md of the Task directory, as the worker writes it. */
+  manifest: z.string().optional(),
+  /** workflow-note.md, where the workflow has a note. */
+  workflow_note: z.string().optional(),
+});
 export type DispatchRequest = z.output<typeof DispatchRequest>;
 
 /** How the workspace was made: what was used and why others were not (task isolation is never silent). */

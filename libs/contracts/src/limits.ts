@@ -52,6 +52,8 @@ export const limits = {
   planExplanation: 1024,
   requestBytes: 512 * 1024,
   workflowBytes: 1024 * 1024,
+  workflowNesting: 32,
+  workflowNodes: 4096,
   workflowMembers: 256,
   workflowDepth: 12,
   workflowChildren: 32,

@@ -19,6 +19,8 @@ create table workflow_revision (
   content jsonb not null,
   content_hash bytea not null,
   provenance text not null check (provenance in ('starter', 'user')),
+  -- How many, for lists.
+  members integer not null,
   created_at timestamptz not null default clock_timestamp(),
   primary key (workflow, revision_no),
   unique (workflow, content_hash, provenance)
@@ -56,6 +58,17 @@ create table task (
 );
 create index task_preparing on task (id) where status = 'preparing';
 create index task_live on task (status, seq);
+
+-- Checkouts that people uploaded and no Task has taken in yet (D19). Bytes lie in the object store.
+create table source_upload (
+  principal text not null,
+  sha256 text not null,
+  bytes bigint not null,
+  uploaded_at timestamptz not null default clock_timestamp(),
+  -- A Task that starts from it touches it, so that the expiry that waits for this row sees a fresh one.
+  named_at timestamptz not null default clock_timestamp(),
+  primary key (principal, sha256)
+);
 
 create table team_revision (
   id uuid primary key,
@@ -121,7 +134,11 @@ create table dispatch (
   pins jsonb not null,
   -- Rendered once; every epoch gets the same bytes (I6).
   request jsonb not null,
+  -- The typed cause, as told in the request; null for the first of an Assignment.
+  continuation jsonb,
   base text not null,
+  -- The accepted capture that moved the line; null where nothing changed (D7).
+  commit text,
   closed_reason text check (closed_reason in ('boundary', 'delegation', 'human_request_wait', 'command_run_wait',
     'watchdog_superseded', 'paused', 'cancelled', 'control_failed', 'structural_replan', 'drained', 'limited', 'machine')),
   opened_at timestamptz not null default clock_timestamp(),
@@ -264,7 +281,7 @@ create table attention (
 );
 create unique index attention_open on attention (coalesce(task, ''), coalesce(job, '00000000-0000-0000-0000-000000000000'), kind) where closed_at is null;
 
-grant select, insert, update, delete on workflow, workflow_revision, task, team_revision, team_member, assignment, dispatch,
+grant select, insert, update, delete on workflow, workflow_revision, task, source_upload, team_revision, team_member, assignment, dispatch,
   handover, checkpoint, wave, wave_member, human_request, command_run, rescue, attention to {{app}};
 -- The record is append only, by privilege.
 grant select, insert on task_event to {{app}};

@@ -1,0 +1,96 @@
+import type {
+  checkpoint,
+  getCurrentContext,
+  InputOf,
+  OutputOf,
+  setWorkPlan,
+  taskControl,
+  taskEvents,
+  taskGet,
+  taskSearch,
+  taskStart,
+  workflowGet,
+  workflowImport,
+  workflowSearch,
+} from '#contracts';
+import type { Claimer, Kind } from '#jobs';
+import type { Transaction } from '#store';
+import type { Roads } from './roads/roads.js';
+
+/** Who acts on a Task from outside the team. */
+export interface Actor {
+  readonly principal: string;
+  /** Idempotency key of the call. */
+  readonly callId?: string | undefined;
+}
+
+/** Whose member call it is: the job token's claims and the worker token's subject and boot (H24). */
+export interface MemberCaller {
+  readonly job: string;
+  readonly epoch: number;
+  readonly lease_id: string;
+  readonly worker: string;
+  readonly boot: string;
+  /** What the member door gave this call; a handover is found by it again (D2). */
+  readonly callId: string;
+}
+
+type TaskResult = NonNullable<OutputOf<typeof taskGet>['result']>;
+
+/** What `tasks.get` shows of git, read outside its transaction. */
+export interface PreparedView {
+  readonly files_changed: TaskResult['files_changed'];
+  readonly files_changed_total: number;
+}
+
+/** The team runtime, as a controller uses it. Functions with `tx` are parts of the caller's transaction. */
+export interface Teams {
+  /** The rules of the jobs of kind `dispatch`: for the queue. */
+  readonly dispatchKind: Kind;
+  readonly roads: Roads;
+  readonly workflows: {
+    import(tx: Transaction, input: InputOf<typeof workflowImport>): Promise<OutputOf<typeof workflowImport>>;
+    search(tx: Transaction, input: InputOf<typeof workflowSearch>): Promise<OutputOf<typeof workflowSearch>>;
+    get(tx: Transaction, input: InputOf<typeof workflowGet>): Promise<OutputOf<typeof workflowGet>>;
+  };
+  readonly tasks: {
+    start(tx: Transaction, actor: Actor, input: InputOf<typeof taskStart>): Promise<OutputOf<typeof taskStart>>;
+    /** Git, outside any transaction: what `get` shows as changed. */
+    prepareView(task: string): Promise<PreparedView>;
+    get(tx: Transaction, input: InputOf<typeof taskGet>, prepared: PreparedView): Promise<OutputOf<typeof taskGet>>;
+    search(tx: Transaction, input: InputOf<typeof taskSearch>): Promise<OutputOf<typeof taskSearch>>;
+    control(tx: Transaction, actor: Actor, input: InputOf<typeof taskControl>): Promise<OutputOf<typeof taskControl>>;
+    /** Waits, outside any transaction, until there is news past `after`, or the time is over, or the caller has gone. */
+    waitForNews(input: InputOf<typeof taskEvents>, signal: AbortSignal): Promise<void>;
+    events(tx: Transaction, input: InputOf<typeof taskEvents>): Promise<OutputOf<typeof taskEvents>>;
+    counts(tx: Transaction): Promise<Readonly<Record<'running' | 'paused' | 'completed' | 'cancelled', number>>>;
+    attention(
+      tx: Transaction,
+      limit: number,
+    ): Promise<readonly { task_id: string | null; kind: string; summary: string }[]>;
+  };
+  readonly members: {
+    context(tx: Transaction, caller: MemberCaller): Promise<OutputOf<typeof getCurrentContext>>;
+    setPlan(
+      tx: Transaction,
+      caller: MemberCaller,
+      input: InputOf<typeof setWorkPlan>,
+    ): Promise<OutputOf<typeof setWorkPlan>>;
+    checkpoint(
+      tx: Transaction,
+      caller: MemberCaller,
+      input: InputOf<typeof checkpoint>,
+    ): Promise<OutputOf<typeof checkpoint>>;
+  };
+  /** Each of them re-derives from rows what is to be done; any controller, at any time, also twice at once. */
+  readonly sweeps: {
+    /** D19. Answers the Tasks that moved. */
+    prepareTasks(): Promise<readonly string[]>;
+    /** D4: Tasks of which no lane can go on pause; lanes that were left open go on. Answers the Tasks touched. */
+    retestLanes(): Promise<readonly string[]>;
+    /** Opens and closes the attention item `no_machine`. */
+    noteMissingMachines(live: readonly Omit<Claimer, 'boot'>[]): Promise<void>;
+    /** Uploads of an hour ago that no Task names. Answers how many. */
+    expireSources(): Promise<number>;
+  };
+}

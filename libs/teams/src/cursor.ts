@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { FarmError } from '#contracts';
+
+const Cursor = z.tuple([z.string(), z.string()]);
+
+/** An opaque place in one list; another list's cursor is refused. */
+export function encodeCursor(list: string, place: string): string {
+  return Buffer.from(JSON.stringify([list, place])).toString('base64url');
+}
+
+/** @throws invalid_input */
+export function decodeCursor(list: string, cursor: string): string {
+  const read = Cursor.safeParse(parsed(Buffer.from(cursor, 'base64url').toString()));
+  if (read.success && read.data[0] === list) return read.data[1];
+  throw new FarmError('invalid_input', 'The cursor is not one of this list.', {
+    hint: 'Start again without a cursor.',
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+import type { z } from 'zod';
+import { type DispatchPayload, limits, newId, utf8Length } from '#contracts';
+import type { Transaction } from '#store';
+import type { TeamParts } from '../parts.js';
+import type { AssignmentRow, Continuation, OpenedReason, Pins, TaskRow } from '../rows.js';
+import { dispatchSql, teamSql } from '../sql.js';
+import { record } from '../task/events.js';
+import { drawPicture, taskDirectory } from './picture.js';
+import { renderRequest } from './render-request.js';
+
+interface Opening {
+  readonly reason: OpenedReason;
+  /** The Dispatch that it succeeds; unique per Assignment, so that no cause has two successors (I3). */
+  readonly causedBy: string | null;
+  readonly continuation: Continuation | null;
+  /** Not before so many milliseconds (a rate limit). */
+  readonly afterMs?: number;
+}
+
+/**
+ * Opens the next Dispatch of an Assignment and its job, from the head of its line and the team as it is now. The caller holds the
+ * Task's lock; while the Task is paused the job waits (D8). Answers its id.
+ */
+export async function openDispatch(
+  parts: TeamParts,
+  tx: Transaction,
+  task: TaskRow,
+  assignment: AssignmentRow,
+  opening: Opening,
+): Promise<string> {
+  const id = newId();
+  const pins = await pinMember(tx, task, assignment.member);
+  const picture = await drawPicture(tx, {
+    task,
+    assignment,
+    dispatch: { id, attempt: assignment.attempt },
+    pins,
+    continuation: opening.continuation,
+  });
+  const request = renderRequest(picture);
+  if (utf8Length(request.instructions) + utf8Length(request.input) > limits.requestBytes)
+    throw new Error('a request is over its limit');
+
+  const last =
+    opening.causedBy === null ? undefined : await tx.first(dispatchSql.lastWorker, { assignment: assignment.id });
+  await parts.queue().submit(tx, {
+    id,
+    kind: 'dispatch',
+    scope: task.id,
+    payload: payloadOf(task, assignment, pins, last?.worker),
+    pool: task.settings.pool,
+    labels: task.settings.labels,
+    priority: task.settings.priority,
+    limits: [`workflow:${task.workflow}`],
+    held: task.status === 'paused',
+    ...(last === undefined ? {} : { prefer: { worker: last.worker, ms: limits.preferMs } }),
+    ...(opening.afterMs === undefined ? {} : { delay_ms: opening.afterMs }),
+  });
+  await tx.run(dispatchSql.add, {
+    id,
+    task: task.id,
+    assignment: assignment.id,
+    attempt: assignment.attempt,
+    caused_by: opening.causedBy,
+    reason: opening.reason,
+    pins: JSON.stringify(pins),
+    request: JSON.stringify(request),
+    continuation: opening.continuation === null ? null : JSON.stringify(opening.continuation),
+    base: assignment.line_head,
+  });
+  record(parts, tx, {
+    task: task.id,
+    type: 'dispatch_opened',
+    source: 'controller',
+    payload: {
+      dispatch: id,
+      assignment: assignment.id,
+      attempt: assignment.attempt,
+      reason: opening.reason,
+      member: assignment.member,
+    },
+  });
+  return id;
+}
+
+async function pinMember(tx: Transaction, task: TaskRow, member: string): Promise<Pins> {
+  if (task.team_revision === null) throw new Error('the Task has no team yet');
+  const team = await tx.all(teamSql.members, { revision: task.team_revision });
+  const row = team.find((other) => other.member === member);
+  if (!row) throw new Error('the current revision does not hold the member');
+  const { provider } = row.configuration;
+  return {
+    team_revision: row.revision,
+    member: row.member,
+    config_id: row.config_id,
+    basis_id: row.basis_id,
+    provider: provider === undefined ? { kind: task.settings.default_provider } : chosen(provider),
+  };
+}
+
+function chosen(provider: { kind: string; model?: string | undefined; effort?: string | undefined }): Pins['provider'] {
+  return { kind: provider.kind, model: provider.model, effort: provider.effort };
+}
+
+function payloadOf(
+  task: TaskRow,
+  assignment: AssignmentRow,
+  pins: Pins,
+  last: string | undefined,
+): z.output<typeof DispatchPayload> {
+  const { kind, model, effort } = pins.provider;
+  return {
+    task_id: task.id,
+    member_id: assignment.member,
+    title: task.title,
+    provider: kind,
+    ...(model === undefined ? {} : { model }),
+    ...(effort === undefined ? {} : { effort }),
+    base: assignment.line_head,
+    task_directory: taskDirectory(task.id),
+    ...(last === undefined ? {} : { prefer: last }),
+    isolation: { required: [] },
+  };
+}

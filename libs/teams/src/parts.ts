@@ -1,0 +1,19 @@
+import type { GitLimits } from '#git';
+import type { Queue } from '#jobs';
+import type { Bell, Database, Objects } from '#store';
+
+/** What the team runtime stands on. */
+export interface TeamParts {
+  readonly database: Database;
+  readonly objects: Objects;
+  /** One git store per Task beneath it, shared by all controllers (D23). */
+  readonly tasksFolder: string;
+  readonly bell: Pick<Bell, 'ring' | 'listen'>;
+  /** Opened with this lib's kind, so it is there after this lib. */
+  readonly queue: () => Queue;
+  /** Who does the turns of a member that names no provider. Default `scripted`. */
+  readonly defaultProvider?: string;
+  readonly gitLimits?: Partial<GitLimits>;
+  /** Called after the commit of a new or resumed Task that is still to be prepared. */
+  readonly onPreparing?: (task: string) => void;
+}

@@ -1,0 +1,175 @@
+import type { z } from 'zod';
+import type {
+  DispatchRequest,
+  DispatchResult,
+  FileReference,
+  MemberCapabilities,
+  MemberProvider,
+  TaskSource,
+  TaskStatus,
+  WorkPlan,
+} from '#contracts';
+
+export type Outcome = 'green' | 'blocked';
+
+/** What jobs and budgets of a Task are made with; fixed at its start. */
+export interface TaskSettings {
+  readonly pool: string;
+  readonly labels: readonly string[];
+  readonly priority: number;
+  readonly files: readonly FileReference[];
+  readonly default_provider: string;
+  readonly children_limit: number;
+  readonly retry_limit: number;
+}
+
+export interface TaskRow {
+  readonly id: string;
+  readonly seq: number;
+  readonly title: string;
+  readonly workflow: string;
+  readonly revision_no: number;
+  readonly prompt: string;
+  readonly started_by: string;
+  readonly status: TaskStatus;
+  readonly outcome: Outcome | null;
+  readonly control_revision: number;
+  readonly pause_reason: string | null;
+  readonly pause_detail: string | null;
+  readonly source: z.output<typeof TaskSource>;
+  readonly settings: TaskSettings;
+  readonly base: string | null;
+  readonly team_revision: string | null;
+  readonly root_assignment: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly ended_at: Date | null;
+}
+
+/** A member's own fields, without those below it. */
+export interface MemberConfiguration {
+  readonly id: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly instruction?: string | undefined;
+  readonly provider?: MemberProvider | undefined;
+  readonly capabilities?: MemberCapabilities | undefined;
+}
+
+export interface TeamMemberRow {
+  readonly revision: string;
+  readonly member: string;
+  readonly parent: string | null;
+  readonly position: number;
+  readonly depth: number;
+  readonly config_id: string;
+  readonly basis_id: string;
+  readonly configuration: MemberConfiguration;
+}
+
+export interface AssignmentRow {
+  readonly id: string;
+  readonly task: string;
+  readonly member: string;
+  readonly parent: string | null;
+  readonly prompt: string;
+  readonly files: readonly FileReference[];
+  readonly plan: WorkPlan | null;
+  readonly plan_revision: number;
+  readonly retry_limit: number;
+  readonly retries_used: number;
+  readonly attempt: number;
+  readonly recoveries: number;
+  readonly line_base: string;
+  readonly line_head: string;
+  readonly outcome: Outcome | null;
+  readonly closed_at: Date | null;
+}
+
+/** What a Dispatch was rendered from. */
+export interface Pins {
+  readonly team_revision: string;
+  readonly member: string;
+  readonly config_id: string;
+  readonly basis_id: string;
+  readonly provider: {
+    readonly kind: string;
+    readonly model?: string | undefined;
+    readonly effort?: string | undefined;
+  };
+}
+
+export type OpenedReason =
+  | 'root'
+  | 'delegation'
+  | 'delegation_wave'
+  | 'human_result'
+  | 'command_result'
+  | 'watchdog_recovery'
+  | 'semantic_retry'
+  | 'operator_continue'
+  | 'structural_replan';
+
+export type ClosedReason =
+  | 'boundary'
+  | 'delegation'
+  | 'human_request_wait'
+  | 'command_run_wait'
+  | 'watchdog_superseded'
+  | 'paused'
+  | 'cancelled'
+  | 'control_failed'
+  | 'structural_replan'
+  | 'drained'
+  | 'limited'
+  | 'machine';
+
+export interface DispatchRow {
+  readonly id: string;
+  readonly task: string;
+  readonly assignment: string;
+  readonly attempt: number;
+  readonly caused_by: string | null;
+  readonly reason: OpenedReason;
+  readonly pins: Pins;
+  readonly request: z.output<typeof DispatchRequest>;
+  readonly continuation: Continuation | null;
+  readonly base: string;
+  readonly commit: string | null;
+  readonly closed_reason: ClosedReason | null;
+  readonly opened_at: Date;
+  readonly closed_at: Date | null;
+}
+
+export interface CheckpointBody {
+  readonly id: string;
+  readonly summary: string;
+  readonly details?: string | undefined;
+  readonly files: readonly FileReference[];
+  readonly outcome?: 'green' | 'blocked' | 'retry' | undefined;
+}
+
+/** The typed cause told to the next Dispatch (§5 of the team rules). */
+export type Continuation =
+  | {
+      readonly kind: 'watchdog_recovery';
+      readonly source_dispatch: string;
+      readonly recovery_count: number;
+      readonly ended: string;
+      readonly detail?: string | undefined;
+    }
+  | {
+      readonly kind: 'semantic_retry';
+      readonly source_dispatch: string;
+      readonly previous_attempt: string;
+      readonly checkpoint: Omit<CheckpointBody, 'id'>;
+    }
+  | {
+      readonly kind: 'operator_continue';
+      readonly source_dispatch: string;
+      readonly control_revision: number;
+      readonly pause_reason: string;
+    };
+
+/** What the worker said of a Dispatch that handed over. */
+export type KeptResult = z.output<typeof DispatchResult>;

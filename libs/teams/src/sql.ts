@@ -1,0 +1,422 @@
+import { statement } from '#store';
+import type { AssignmentRow, DispatchRow, TaskRow, TeamMemberRow } from './rows.js';
+
+const taskColumns = `id, seq, title, workflow, revision_no, prompt, started_by, status, outcome, control_revision, pause_reason,
+  pause_detail, source, settings, base, team_revision, root_assignment, created_at, updated_at, ended_at`;
+const assignmentColumns = `id, task, member, parent, prompt, files, plan, plan_revision, retry_limit, retries_used, attempt,
+  recoveries, line_base, line_head, outcome, closed_at`;
+const dispatchColumns = `id, task, assignment, attempt, caused_by, reason, pins, request, continuation, base, commit,
+  closed_reason, opened_at, closed_at`;
+
+/**
+ * An Assignment that goes on by itself: it has a current Dispatch or waits for something that can still end (I26). Children of a
+ * Wave are lanes of their own, so a Wave counts by them.
+ */
+const goesOn = `(exists (select from dispatch d where d.assignment = a.id and d.closed_at is null)
+  or exists (select from human_request h where h.assignment = a.id and h.status = 'open')
+  or exists (select from command_run c where c.assignment = a.id and c.state in ('pending_start', 'running', 'cancellation_requested'))
+  or exists (select from wave w where w.assignment = a.id and w.status = 'open'))`;
+
+/** All hand-written SQL of the team runtime. It reads `job` beside `dispatch`, whose id it shares, and writes none of it. */
+export const workflowSql = {
+  ensure: statement<{ id: string }>(
+    'teams.workflow_ensure',
+    `insert into workflow (id) values ($id) on conflict do nothing`,
+  ),
+  /** Publications of one workflow come one after another, so that numbers have no gaps and the same content meets itself. */
+  lock: statement<{ id: string }>('teams.workflow_lock', `select id from workflow where id = $id for update`),
+  revisionOf: statement<{ revision_no: number }>(
+    'teams.workflow_revision_of',
+    `select revision_no from workflow_revision where workflow = $id and content_hash = $hash and provenance = $provenance`,
+  ),
+  addRevision: statement<{ revision_no: number }>(
+    'teams.workflow_add_revision',
+    `insert into workflow_revision (workflow, revision_no, content, content_hash, provenance, members)
+     select $id, coalesce(max(revision_no), 0) + 1, $content::jsonb, $hash, $provenance, $members
+     from workflow_revision where workflow = $id
+     returning revision_no`,
+  ),
+  /** Never backwards, also when the wall clock is set back. */
+  select: statement<{ id: string }>(
+    'teams.workflow_select',
+    `update workflow set current_revision_no = $revision_no, updated_at = greatest(updated_at, clock_timestamp()) where id = $id`,
+  ),
+  search: statement<{
+    workflow_id: string;
+    description: string;
+    revision_no: number;
+    members: number;
+    published_at: Date;
+  }>(
+    'teams.workflow_search',
+    `select w.id as workflow_id, r.content->>'description' as description, r.revision_no, r.members, w.updated_at as published_at
+     from workflow w join workflow_revision r on r.workflow = w.id and r.revision_no = w.current_revision_no
+     where w.id > $after and ($query::text is null or position(lower($query) in lower(w.id || ' ' || (r.content->>'description'))) > 0)
+     order by w.id limit $limit`,
+  ),
+  get: statement<{ workflow_id: string; revision_no: number; content: unknown; published_at: Date }>(
+    'teams.workflow_get',
+    `select w.id as workflow_id, r.revision_no, r.content, r.created_at as published_at
+     from workflow w join workflow_revision r on r.workflow = w.id and r.revision_no = coalesce($revision_no, w.current_revision_no)
+     where w.id = $id`,
+  ),
+  note: statement<{ note: string | null }>(
+    'teams.workflow_note',
+    `select content->>'note' as note from workflow_revision where workflow = $id and revision_no = $revision_no`,
+  ),
+} as const;
+
+export const taskSql = {
+  lock: statement<TaskRow>('teams.task_lock', `select ${taskColumns} from task where id = $task for update`),
+  read: statement<TaskRow>('teams.task_read', `select ${taskColumns} from task where id = $task`),
+  add: statement<TaskRow>(
+    'teams.task_add',
+    `insert into task (id, title, workflow, revision_no, prompt, started_by, status, source, settings)
+     values ($id, $title, $workflow, $revision_no, $prompt, $started_by, 'preparing', $source::jsonb, $settings::jsonb)`,
+  ),
+  preparing: statement<{ id: string }>(
+    'teams.task_preparing',
+    `select id from task where status = 'preparing' order by id limit $limit`,
+  ),
+  /** One controller at a time prepares a Task; the lock goes with the session (D19). */
+  tryPreparing: statement<{ mine: boolean }>(
+    'teams.task_try_preparing',
+    `select pg_try_advisory_lock(7305002, hashtext($task)) as mine`,
+  ),
+  /** preparing: a cancel or a twin that was faster has decided already (I25). */
+  ready: statement<TaskRow>(
+    'teams.task_ready',
+    `update task set status = 'running', base = $base, team_revision = $team_revision, root_assignment = $root_assignment,
+       updated_at = clock_timestamp()
+     where id = $task and status = 'preparing'`,
+  ),
+  /** from: the status that the caller saw under the lock; anything else is a fault of ours, and nothing is written. */
+  move: statement<TaskRow>(
+    'teams.task_move',
+    `update task set status = $to, outcome = $outcome, pause_reason = $reason, pause_detail = $detail,
+       control_revision = control_revision + $step::int, updated_at = clock_timestamp(),
+       ended_at = case when $to in ('completed', 'cancelled') then clock_timestamp() else ended_at end
+     where id = $task and status = $from
+     returning ${taskColumns}`,
+  ),
+  /**
+   * One fact of the record: the next number and a hash over the fact and the hash before. The Task's row lock, which the caller
+   * holds or takes here, makes the sequence gap-free and the chain single (I19).
+   */
+  append: statement<{ seq: number }>(
+    'teams.event_append',
+    `with head as materialized (
+       select id, event_seq + 1 as seq, event_hash, clock_timestamp() as at from task where id = $task for update
+     ), fact as materialized (
+       select id, seq, at, sha256(coalesce(event_hash, ''::bytea) || convert_to(jsonb_build_array(
+         id, seq, $type::text, $source::text, $payload::jsonb, $principal::text, (extract(epoch from at) * 1000000)::bigint
+       )::text, 'UTF8')) as hash from head
+     ), written as (
+       insert into task_event (task, seq, type, source, payload, principal, at, hash)
+       select id, seq, $type, $source, $payload::jsonb, $principal, at, hash from fact
+     )
+     update task set event_seq = fact.seq, event_hash = fact.hash, updated_at = fact.at from fact where task.id = fact.id
+     returning fact.seq`,
+  ),
+  events: statement<{ seq: number; type: string; at: Date; payload: unknown; principal: string | null }>(
+    'teams.events',
+    `select seq, type, at, payload, principal from task_event where task = $task and seq > $after order by seq limit $limit`,
+  ),
+  /** Facts of the given types, newest first. */
+  eventsOf: statement<{ seq: number; type: string; at: Date; payload: unknown }>(
+    'teams.events_of',
+    `select seq, type, at, payload from task_event where task = $task and type = any($types::text[])
+     order by seq desc limit $limit`,
+  ),
+  head: statement<{ event_seq: number; status: TaskRow['status'] }>(
+    'teams.event_head',
+    `select event_seq, status from task where id = $task`,
+  ),
+  /** The first fact whose number or hash does not follow from the ones before. */
+  brokenEvent: statement<{ seq: number }>(
+    'teams.event_broken',
+    `select seq from (
+       select seq, hash, row_number() over w as expected,
+         sha256(coalesce(lag(hash) over w, ''::bytea) || convert_to(jsonb_build_array(
+           task, seq, type, source, payload, principal, (extract(epoch from at) * 1000000)::bigint)::text, 'UTF8')) as derived
+       from task_event where task = $task window w as (order by seq)
+     ) e where seq <> expected or hash <> derived order by seq limit 1`,
+  ),
+  search: statement<{
+    seq: number;
+    task_id: string;
+    title: string;
+    workflow_id: string;
+    status: TaskRow['status'];
+    outcome: TaskRow['outcome'];
+    waiting: boolean;
+    starting: boolean;
+    started_at: Date;
+    ended_at: Date | null;
+  }>(
+    'teams.task_search',
+    `select * from (
+       select t.seq, t.id as task_id, t.title, t.workflow as workflow_id, t.status, t.outcome, t.created_at as started_at, t.ended_at,
+         exists (select from human_request h where h.task = t.id and h.status = 'open') as waiting,
+         exists (select from dispatch d join job j on j.id = d.id
+                 where d.task = t.id and d.closed_at is null and j.started_at is null) as starting
+       from task t
+       where t.seq < $before and ($query::text is null or position(lower($query) in lower(t.title || ' ' || t.id || ' ' || t.workflow)) > 0)
+     ) s
+     where $product::text is null or $product = case
+       when status = 'completed' and outcome = 'blocked' then 'blocked'
+       when status <> 'running' then status
+       when waiting then 'waiting_for_you' when starting then 'starting' else 'working' end
+     order by seq desc limit $limit`,
+  ),
+  counts: statement<{ status: TaskRow['status']; count: number }>(
+    'teams.task_counts',
+    `select status, count(*) as count from task group by status`,
+  ),
+} as const;
+
+export const sourceSql = {
+  /** Repeating an upload makes it fresh again. */
+  add: statement<{ bytes: number }>(
+    'teams.source_add',
+    `insert into source_upload (principal, sha256, bytes) values ($principal, $sha256, $bytes)
+     on conflict (principal, sha256) do update set uploaded_at = clock_timestamp(), named_at = clock_timestamp()`,
+  ),
+  held: statement<{ bytes: number }>(
+    'teams.source_held',
+    `select coalesce(sum(bytes), 0)::bigint as bytes from source_upload where principal = $principal`,
+  ),
+  /** Written, not only read: the expiry that waits for the row looks at its new time and spares it. */
+  name: statement<{ bytes: number }>(
+    'teams.source_name',
+    `update source_upload set named_at = clock_timestamp() where principal = $principal and sha256 = $sha256 returning bytes`,
+  ),
+  /** An hour old, and no Task that is still to take it in names it (D19). */
+  expire: statement<{ principal: string; sha256: string }>(
+    'teams.source_expire',
+    `delete from source_upload u
+     where u.named_at < clock_timestamp() - make_interval(secs => $expires_ms::double precision / 1000)
+       and not exists (select from task t where t.started_by = u.principal and t.source->>'sha256' = u.sha256
+         and t.base is null and t.status in ('preparing', 'paused'))
+     returning principal, sha256`,
+  ),
+} as const;
+
+export const teamSql = {
+  addRevision: statement<{ id: string }>(
+    'teams.revision_add',
+    `insert into team_revision (id, task, sequence) values ($id, $task, $sequence)`,
+  ),
+  addMember: statement<{ member: string }>(
+    'teams.member_add',
+    `insert into team_member (revision, member, parent, position, depth, config_id, basis_id, configuration, origin)
+     values ($revision, $member, $parent, $position, $depth, $config_id, $basis_id, $configuration::jsonb, 'authored')`,
+  ),
+  members: statement<TeamMemberRow>(
+    'teams.members',
+    `select revision, member, parent, position, depth, config_id, basis_id, configuration from team_member
+     where revision = $revision order by depth, position, member`,
+  ),
+  /**
+   * Direct children in the pinned revision without a green of the configuration and branch that they have now (I8). Exact ids:
+   * no times, no counting; the look-up is Task-wide.
+   */
+  unproven: statement<{ member: string }>(
+    'teams.unproven',
+    `select p.member from team_member p
+     join team_member c on c.revision = $current and c.member = p.member
+     where p.revision = $pinned and p.parent = $member
+       and not exists (select from checkpoint k where k.task = $task and k.member = c.member and k.outcome = 'green'
+         and k.config_id = c.config_id and k.basis_id = c.basis_id)
+     order by p.position`,
+  ),
+} as const;
+
+export const assignmentSql = {
+  add: statement<AssignmentRow>(
+    'teams.assignment_add',
+    `insert into assignment (id, task, member, prompt, files, children_limit, retry_limit, line_base, line_head)
+     values ($id, $task, $member, $prompt, $files::jsonb, $children_limit, $retry_limit, $base, $base)
+     returning ${assignmentColumns}`,
+  ),
+  read: statement<AssignmentRow>('teams.assignment_read', `select ${assignmentColumns} from assignment where id = $id`),
+  ofTask: statement<AssignmentRow>(
+    'teams.assignments_of_task',
+    `select ${assignmentColumns} from assignment where task = $task order by created_at, id`,
+  ),
+  setPlan: statement<{ plan_revision: number }>(
+    'teams.assignment_set_plan',
+    `update assignment set plan = $plan::jsonb, plan_revision = plan_revision + 1 where id = $id`,
+  ),
+  /** Compare and set: from is the base that the Dispatch was given; a line that moved under it is not overwritten (H6, D20). */
+  moveLine: statement<{ id: string }>(
+    'teams.assignment_move_line',
+    `update assignment set line_head = $to where id = $id and line_head = $from`,
+  ),
+  /** D4: what was accepted shows that the lane lives. */
+  clearRecoveries: statement<{ id: string }>(
+    'teams.assignment_clear_recoveries',
+    `update assignment set recoveries = 0 where id = $id`,
+  ),
+  /** recoveries < most: the lane is exhausted, and the caller closes it (I18). */
+  countRecovery: statement<{ recoveries: number }>(
+    'teams.assignment_count_recovery',
+    `update assignment set recoveries = recoveries + 1 where id = $id and recoveries < $most::int returning recoveries`,
+  ),
+  giveRecoveryBack: statement<{ id: string }>(
+    'teams.assignment_give_recovery_back',
+    `update assignment set recoveries = recoveries - 1 where id = $id and recoveries > 0`,
+  ),
+  /** retries_used < retry_limit: two of one budget never pass it. */
+  nextAttempt: statement<{ attempt: number }>(
+    'teams.assignment_next_attempt',
+    `update assignment set attempt = attempt + 1, retries_used = retries_used + 1, recoveries = 0
+     where id = $id and retries_used < retry_limit returning attempt`,
+  ),
+  close: statement<{ id: string }>(
+    'teams.assignment_close',
+    `update assignment set outcome = $outcome, closed_at = clock_timestamp() where id = $id and closed_at is null`,
+  ),
+  resetLanes: statement<{ id: string }>(
+    'teams.assignment_reset_lanes',
+    `update assignment set recoveries = 0 where task = $task and closed_at is null`,
+  ),
+  /** Is there a lane that goes on by itself? */
+  lanesGoingOn: statement<{ open: number; going_on: number }>(
+    'teams.lanes_going_on',
+    `select count(*) as open, count(*) filter (where ${goesOn}) as going_on from assignment a where a.task = $task and a.closed_at is null`,
+  ),
+  /** Open lanes that wait for Resume: their last Dispatch is closed and nothing follows it. */
+  lanesToOpen: statement<{ assignment: string; tail: string; closed_reason: string }>(
+    'teams.lanes_to_open',
+    `select a.id as assignment, t.id as tail, t.closed_reason
+     from assignment a
+     join lateral (select d.id, d.closed_reason from dispatch d join job j on j.id = d.id
+                   where d.assignment = a.id order by j.seq desc limit 1) t on true
+     where a.task = $task and a.closed_at is null and not ${goesOn}
+     order by a.id`,
+  ),
+  /** Running Tasks of which no lane can go on (D4, tested again by every sweep), and those with a lane that only waits to be opened. */
+  stuckTasks: statement<{ task: string }>(
+    'teams.stuck_tasks',
+    `select t.id as task from task t where t.status = 'running'
+       and exists (select from assignment a where a.task = t.id and a.closed_at is null and not ${goesOn})
+     order by t.id limit $limit`,
+  ),
+} as const;
+
+export const dispatchSql = {
+  add: statement<DispatchRow>(
+    'teams.dispatch_add',
+    `insert into dispatch (id, task, assignment, attempt, caused_by, reason, pins, request, continuation, base)
+     values ($id, $task, $assignment, $attempt, $caused_by, $reason, $pins::jsonb, $request::jsonb, $continuation::jsonb, $base)`,
+  ),
+  read: statement<DispatchRow>('teams.dispatch_read', `select ${dispatchColumns} from dispatch where id = $id`),
+  current: statement<DispatchRow>(
+    'teams.dispatch_current',
+    `select ${dispatchColumns} from dispatch where assignment = $assignment and closed_at is null`,
+  ),
+  open: statement<DispatchRow>(
+    'teams.dispatch_open',
+    `select ${dispatchColumns} from dispatch where task = $task and closed_at is null order by id`,
+  ),
+  /** closed_at is null: the first end is the last one. */
+  close: statement<{ id: string }>(
+    'teams.dispatch_close',
+    `update dispatch set closed_reason = $reason, closed_at = clock_timestamp(), commit = $commit
+     where id = $id and closed_at is null returning id`,
+  ),
+  /** Where the Assignment last worked: its dependencies are warm there (D15). */
+  lastWorker: statement<{ worker: string }>(
+    'teams.dispatch_last_worker',
+    `select l.worker from dispatch d join lease l on l.job = d.id where d.assignment = $assignment
+     order by l.granted_at desc limit 1`,
+  ),
+  addHandover: statement<{ dispatch: string }>(
+    'teams.handover_add',
+    `insert into handover (dispatch, epoch, kind, call_id, body, commit, result)
+     values ($dispatch, $epoch, 'checkpoint', $call_id, $body::jsonb, $commit, $result::jsonb)`,
+  ),
+  addCheckpoint: statement<{ id: string }>(
+    'teams.checkpoint_add',
+    `insert into checkpoint (id, task, assignment, dispatch, attempt, member, config_id, basis_id, summary, details, files, outcome)
+     values ($id, $task, $assignment, $dispatch, $attempt, $member, $config_id, $basis_id, $summary, $details, $files::jsonb, $outcome)`,
+  ),
+  /** The root's last word: what the Result reads (I7). */
+  boundary: statement<{
+    summary: string;
+    details: string | null;
+    files: readonly { path: string; description?: string }[];
+    recorded_at: Date;
+    commit: string | null;
+    result: unknown;
+  }>(
+    'teams.dispatch_boundary',
+    `select k.summary, k.details, k.files, k.recorded_at, h.commit, h.result
+     from dispatch d join handover h on h.dispatch = d.id join checkpoint k on k.dispatch = d.id and k.outcome in ('green', 'blocked')
+     where d.assignment = $assignment and d.closed_reason = 'boundary'
+     order by k.recorded_at desc limit 1`,
+  ),
+  latestCheckpoints: statement<{ member: string; summary: string; outcome: string | null }>(
+    'teams.checkpoint_latest',
+    `select distinct on (member) member, summary, outcome from checkpoint where task = $task order by member, recorded_at desc`,
+  ),
+  /** One Dispatch that has not started yet makes the Task `starting`. */
+  starting: statement<{ starting: boolean; waiting: boolean }>(
+    'teams.dispatch_starting',
+    `select exists (select from dispatch d join job j on j.id = d.id
+              where d.task = $task and d.closed_at is null and j.started_at is null) as starting,
+            exists (select from human_request h where h.task = $task and h.status = 'open') as waiting`,
+  ),
+} as const;
+
+export const rescueSql = {
+  /** Every pack that arrives stands here until a row accepts its commit: so none is forgotten, whatever dies when (H10, D20). */
+  add: statement<{ job: string }>(
+    'teams.rescue_add',
+    `insert into rescue (job, epoch, commit, task, member, why) values ($job, $epoch, $commit, $task, $member, $why)
+     on conflict (job, epoch, commit) do update set why = excluded.why`,
+  ),
+  arrived: statement<{ job: string }>(
+    'teams.rescue_arrived',
+    `select job from rescue where job = $job and epoch = $epoch and commit = $commit`,
+  ),
+  accepted: statement<{ job: string }>(
+    'teams.rescue_accepted',
+    `delete from rescue where job = $job and epoch = $epoch and commit = $commit`,
+  ),
+  /** Not the pack of a lease that is still held: it is on its way to be accepted. */
+  ofTask: statement<{ job: string; epoch: number; commit: string; member: string; why: string; kept_at: Date }>(
+    'teams.rescue_of_task',
+    `select r.job, r.epoch, r.commit, r.member, r.why, r.kept_at from rescue r join job j on j.id = r.job
+     where r.task = $task and not (j.state = 'leased' and j.epoch = r.epoch and j.end_kind is distinct from 'cancel')
+     order by r.kept_at, r.job, r.epoch`,
+  ),
+} as const;
+
+export const attentionSql = {
+  open: statement<{ id: string }>(
+    'teams.attention_open',
+    `insert into attention (id, task, job, kind, summary) values ($id, $task, $job, $kind, $summary) on conflict do nothing`,
+  ),
+  closeOfTask: statement<{ id: string }>(
+    'teams.attention_close_of_task',
+    `update attention set closed_at = clock_timestamp() where task = $task and closed_at is null and kind = any($kinds::text[])`,
+  ),
+  closeOfJob: statement<{ id: string }>(
+    'teams.attention_close_of_job',
+    `update attention set closed_at = clock_timestamp() where job = $job and kind = $kind and closed_at is null`,
+  ),
+  ofTask: statement<{ kind: string; summary: string }>(
+    'teams.attention_of_task',
+    `select kind, summary from attention where task = $task and closed_at is null order by opened_at, id`,
+  ),
+  all: statement<{ task: string | null; kind: string; summary: string }>(
+    'teams.attention_all',
+    `select task, kind, summary from attention where closed_at is null order by opened_at, id limit $limit`,
+  ),
+  openJobs: statement<{ job: string; summary: string }>(
+    'teams.attention_open_jobs',
+    `select job, summary from attention where kind = $kind and closed_at is null and job is not null`,
+  ),
+} as const;

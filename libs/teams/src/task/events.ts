@@ -1,0 +1,41 @@
+import { bells } from '#contracts';
+import type { Transaction } from '#store';
+import type { TeamParts } from '../parts.js';
+import { taskSql } from '../sql.js';
+
+/** Kinds of facts; later features add theirs. */
+export type EventType =
+  | 'task_started'
+  | 'task_prepared'
+  | 'dispatch_opened'
+  | 'dispatch_start_updated'
+  | 'dispatch_closed'
+  | 'lease_lost'
+  | 'lane_exhausted'
+  | 'work_plan_set'
+  | 'work_plan_cleared'
+  | 'checkpoint_recorded'
+  | 'boundary_accepted'
+  | 'task_paused'
+  | 'task_resumed'
+  | 'task_cancelled';
+
+interface Fact {
+  readonly task: string;
+  readonly type: EventType;
+  readonly source: 'controller' | 'control_api' | 'operator' | 'node';
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly principal?: string;
+}
+
+/** Writes a fact in its transaction (P1) and rings the Task's bell once it is durable. The caller holds the Task's lock. */
+export function record(parts: Pick<TeamParts, 'bell'>, tx: Transaction, fact: Fact): void {
+  tx.later(taskSql.append, {
+    task: fact.task,
+    type: fact.type,
+    source: fact.source,
+    payload: JSON.stringify(fact.payload),
+    principal: fact.principal ?? null,
+  });
+  tx.afterCommit(() => parts.bell.ring(bells.task(fact.task)));
+}

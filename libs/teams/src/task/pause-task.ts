@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+import { newId, type PauseReason } from '#contracts';
+import type { Transaction } from '#store';
+import type { TeamParts } from '../parts.js';
+import type { TaskRow } from '../rows.js';
+import { attentionSql, taskSql } from '../sql.js';
+import { record } from './events.js';
+
+interface Pause {
+  readonly reason: z.output<typeof PauseReason>;
+  /** For the person who must act. */
+  readonly detail: string;
+  readonly attention?: 'source_unavailable' | 'lane_exhausted';
+}
+
+/** The farm pauses a Task by itself. The caller holds its lock. */
+export async function pauseTask(parts: TeamParts, tx: Transaction, task: TaskRow, pause: Pause): Promise<TaskRow> {
+  const paused = await tx.first(taskSql.move, {
+    task: task.id,
+    from: task.status,
+    to: 'paused',
+    outcome: null,
+    reason: pause.reason,
+    detail: pause.detail,
+    step: 1,
+  });
+  if (!paused) throw new Error('the Task was not as it stood under its lock');
+  await parts.queue().hold(tx, task.id);
+  if (pause.attention)
+    tx.later(attentionSql.open, {
+      id: newId(),
+      task: task.id,
+      job: null,
+      kind: pause.attention,
+      summary: pause.detail,
+    });
+  record(parts, tx, {
+    task: task.id,
+    type: 'task_paused',
+    source: 'controller',
+    payload: { reason: pause.reason, detail: pause.detail },
+  });
+  return paused;
+}

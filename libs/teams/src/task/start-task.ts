@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import {
+  FarmError,
+  type InputOf,
+  limits,
+  newTaskId,
+  type OutputOf,
+  type taskStart,
+  WorkflowDocument,
+} from '#contracts';
+import { claimReceipt, keepReply, type Transaction } from '#store';
+import type { TeamParts } from '../parts.js';
+import type { TaskSettings } from '../rows.js';
+import { sourceSql, taskSql, workflowSql } from '../sql.js';
+import { record } from './events.js';
+
+interface Starter {
+  readonly principal: string;
+  /** Idempotency key: the same key answers the same Task (P5). */
+  readonly callId?: string | undefined;
+}
+
+const Started = z.object({ task_id: z.string(), status: z.enum(['preparing', 'running']) });
+
+/**
+ * Records the Task and its cause, in one transaction with `task_started`. The source is made ready by whichever controller sweeps
+ * next, and only then come base, root Dispatch and job (D19, I25).
+ *
+ * @throws not_found (workflow), source_unavailable (not uploaded by this principal), idempotency_mismatch
+ */
+export async function startTask(
+  parts: TeamParts,
+  tx: Transaction,
+  starter: Starter,
+  input: InputOf<typeof taskStart>,
+): Promise<OutputOf<typeof taskStart>> {
+  const receipt =
+    starter.callId === undefined
+      ? undefined
+      : { caller: starter.principal, operation: 'task_start.task', key: starter.callId };
+  if (receipt) {
+    const kept = await claimReceipt(tx, receipt, input);
+    if (kept.known) return Started.parse(kept.reply);
+  }
+  const revision = await pinWorkflow(tx, input.workflow_id);
+  if (input.source.kind === 'bundle') await requireUpload(tx, starter.principal, input.source.sha256);
+
+  const id = newTaskId();
+  await tx.run(taskSql.add, {
+    id,
+    title: input.title ?? titleOf(input.prompt),
+    workflow: input.workflow_id,
+    revision_no: revision,
+    prompt: input.prompt,
+    started_by: starter.principal,
+    source: JSON.stringify(input.source),
+    settings: JSON.stringify(settingsOf(parts, input)),
+  });
+  record(parts, tx, {
+    task: id,
+    type: 'task_started',
+    source: 'operator',
+    principal: starter.principal,
+    payload: { workflow_id: input.workflow_id, revision_no: revision, source: input.source.kind },
+  });
+  const reply = { task_id: id, status: 'preparing' as const };
+  if (receipt) keepReply(tx, receipt, reply);
+  tx.afterCommit(() => parts.onPreparing?.(id));
+  return reply;
+}
+
+async function pinWorkflow(tx: Transaction, id: string): Promise<number> {
+  const row = await tx.first(workflowSql.get, { id, revision_no: null });
+  if (!row)
+    throw new FarmError('not_found', 'There is no such published workflow.', {
+      hint: '`longshore workflow search` lists them.',
+    });
+  const { lead } = WorkflowDocument.parse(row.content);
+  if ((lead.children ?? []).length > 0) {
+    throw new FarmError('conflict', 'This workflow has more than one member; this version runs Tasks of one member.', {
+      hint: 'Publish a workflow whose lead has no children and start the Task on that one.',
+    });
+  }
+  return row.revision_no;
+}
+
+async function requireUpload(tx: Transaction, principal: string, sha256: string): Promise<void> {
+  if (await tx.first(sourceSql.name, { principal, sha256 })) return;
+  throw new FarmError(
+    'source_unavailable',
+    'The checkout that this Task starts from was not uploaded by you, or has expired.',
+    {
+      hint: 'Upload it and start the Task again within an hour.',
+    },
+  );
+}
+
+function settingsOf(parts: TeamParts, input: InputOf<typeof taskStart>): TaskSettings {
+  return {
+    pool: input.pool,
+    labels: input.labels,
+    priority: input.priority,
+    files: input.files,
+    default_provider: parts.defaultProvider ?? 'scripted',
+    children_limit: limits.childAssignmentsPerAssignment,
+    retry_limit: limits.retriesPerAssignment,
+  };
+}
+
+/** The first line that says something. */
+function titleOf(prompt: string): string {
+  const line = prompt.split('\n').find((text) => text.trim() !== '') ?? '';
+  const title = line.trim();
+  return title.length <= 255 ? title : `${title.slice(0, 254).trimEnd()}…`;
+}

@@ -1,0 +1,53 @@
+import {
+  FarmError,
+  type InputOf,
+  type OutputOf,
+  WorkflowDocument,
+  type workflowGet,
+  type workflowImport,
+  type workflowSearch,
+} from '#contracts';
+import type { Transaction } from '#store';
+import { decodeCursor, encodeCursor } from '../cursor.js';
+import { workflowSql } from '../sql.js';
+import { parseWorkflow } from './parse-workflow.js';
+import { publishWorkflow } from './publish.js';
+
+/** Checks a document and publishes it; what is wrong is an answer, all of it at once. */
+export async function importWorkflow(
+  tx: Transaction,
+  input: InputOf<typeof workflowImport>,
+): Promise<OutputOf<typeof workflowImport>> {
+  const parsed = parseWorkflow(input.document);
+  if (!parsed.ok) return { accepted: false, issues: [...parsed.issues] };
+  return { accepted: true, ...(await publishWorkflow(tx, parsed.document)) };
+}
+
+export async function searchWorkflows(
+  tx: Transaction,
+  input: InputOf<typeof workflowSearch>,
+): Promise<OutputOf<typeof workflowSearch>> {
+  const after = input.cursor === undefined ? '' : decodeCursor('workflow', input.cursor);
+  const rows = await tx.all(workflowSql.search, { after, query: input.query ?? null, limit: input.limit + 1 });
+  const items = rows.slice(0, input.limit);
+  const last = items.at(-1);
+  return {
+    items: items.map((row) => ({ ...row, published_at: row.published_at.toISOString() })),
+    next_cursor: rows.length > input.limit && last ? encodeCursor('workflow', last.workflow_id) : null,
+  };
+}
+
+/** @throws not_found */
+export async function getWorkflow(
+  tx: Transaction,
+  input: InputOf<typeof workflowGet>,
+): Promise<OutputOf<typeof workflowGet>> {
+  const row = await tx.first(workflowSql.get, { id: input.workflow_id, revision_no: input.revision_no ?? null });
+  if (!row) throw new FarmError('not_found', 'There is no such published workflow or revision.');
+  return {
+    workflow_id: row.workflow_id,
+    revision_no: row.revision_no,
+    document: WorkflowDocument.parse(row.content),
+    published_at: row.published_at.toISOString(),
+  };
+}
