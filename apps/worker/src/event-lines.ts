@@ -1,0 +1,31 @@
+/** What happens, for whoever watches the worker's stdout: one JSON line each. Nothing reads them back. */
+export type WorkerEvent =
+  | 'claimed'
+  | 'workspace'
+  | 'started'
+  | 'step'
+  | 'reminded'
+  | 'handover'
+  | 'frozen'
+  | 'thawed'
+  | 'stale'
+  | 'continues'
+  | 'lost'
+  | 'stopped'
+  | 'captured'
+  | 'uploaded'
+  | 'completed'
+  | 'failed'
+  | 'rescued'
+  | 'retained'
+  | 'salvaged'
+  | 'draining'
+  | 'bell'
+  | 'beat_unanswered'
+  | 'beat_answered';
+
+export type EventLines = (event: WorkerEvent, facts: Readonly<Record<string, unknown>>) => void;
+
+export const stdoutLines: EventLines = (event, facts) => {
+  process.stdout.write(`${JSON.stringify({ event, ...facts })}\n`);
+};

@@ -1,0 +1,93 @@
+import { homedir, hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { FarmError, limits } from '#contracts';
+
+export interface WorkerSettings {
+  /** The worker's own folder, 0700: identity, workspaces, cache, rescue. */
+  readonly home: string;
+  /** Address of the controller. Absent: the one that it enrolled with. */
+  readonly url: string | undefined;
+  readonly slots: number;
+  /** File that holds the join ticket; absent: stdin (H22). */
+  readonly ticketFile: string | undefined;
+  readonly name: string;
+  readonly host: string;
+  /** Plain http to another machine is allowed (H36). */
+  readonly insecure: boolean;
+  /** Wait for an identity that another process uses, and do not end with code 6 (D16). */
+  readonly wait: boolean;
+  readonly logLevel: string;
+  /** How long a session may say nothing (D6), ms. */
+  readonly silenceMs: number;
+  /** How long a drain may take, ms. */
+  readonly drainMs: number;
+}
+
+const whole = (low: number, high: number) => z.coerce.number().int().min(low).max(high);
+
+const Environment = z.object({
+  LONGSHORE_WORKER_HOME: z.string().min(1).optional(),
+  LONGSHORE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  // one beat carries them all
+  LONGSHORE_WORKER_SLOTS: whole(1, limits.beatLeases).default(2),
+  LONGSHORE_WORKER_NAME: z.string().min(1).max(64).optional(),
+  LONGSHORE_JOIN_TICKET_FILE: z.string().min(1).optional(),
+  LONGSHORE_INSECURE: z.enum(['0', '1']).default('0'),
+  LONGSHORE_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LONGSHORE_SILENCE_MS: whole(1, 2 ** 31 - 1).default(limits.silenceMs),
+  LONGSHORE_DRAIN_MS: whole(1, 2 ** 31 - 1).default(limits.drainMs),
+});
+
+/**
+ * Reads the environment and the one flag, `--wait`.
+ *
+ * @throws FarmError `misconfigured` naming the variables that do not hold, never their values
+ */
+export function readSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  flags: readonly string[],
+): WorkerSettings {
+  const parsed = Environment.safeParse(environment);
+  if (!parsed.success) {
+    const names = [...new Set(parsed.error.issues.map((issue) => issue.path.join('.')))].join(', ');
+    throw new FarmError('misconfigured', `These settings do not hold: ${names}.`, {
+      hint: 'Correct them in the environment of the worker and start it again.',
+    });
+  }
+  const unknown = flags.filter((flag) => flag !== '--wait');
+  if (unknown.length > 0) {
+    throw new FarmError('misconfigured', 'The worker takes no argument but --wait.', {
+      hint: 'A join ticket goes in by stdin or by LONGSHORE_JOIN_TICKET_FILE.',
+    });
+  }
+  const given = parsed.data;
+  return {
+    home: resolve(given.LONGSHORE_WORKER_HOME ?? join(homedir(), '.longshore', 'worker')),
+    url: given.LONGSHORE_URL,
+    slots: given.LONGSHORE_WORKER_SLOTS,
+    ticketFile: given.LONGSHORE_JOIN_TICKET_FILE,
+    name: given.LONGSHORE_WORKER_NAME ?? hostname().slice(0, 64),
+    host: hostname().slice(0, 255),
+    insecure: given.LONGSHORE_INSECURE === '1',
+    wait: flags.includes('--wait'),
+    logLevel: given.LONGSHORE_LOG_LEVEL,
+    silenceMs: given.LONGSHORE_SILENCE_MS,
+    drainMs: given.LONGSHORE_DRAIN_MS,
+  };
+}
+
+const loopback = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * The worker speaks plain http to its own machine only (H36).
+ *
+ * @throws FarmError `misconfigured`
+ */
+export function requireSafeUrl(url: string, insecure: boolean): void {
+  const { protocol, hostname: host } = new URL(url);
+  if (protocol === 'https:' || insecure || loopback.test(host)) return;
+  throw new FarmError('misconfigured', 'The controller is on another machine and its address is not https.', {
+    hint: 'Give its https address, or set LONGSHORE_INSECURE=1 on a network that you trust.',
+  });
+}

@@ -1,0 +1,87 @@
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FarmError } from '#contracts';
+import { codeOf } from '../private-file.js';
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+
+/**
+ * Work beneath a folder that somebody else may write: each step of a path is opened from the step before and never through a
+ * symlink (H21). Linux gives `openat` by way of /proc/self/fd; elsewhere the path is walked by name, which a process of the
+ * agent's could race, so there only before it starts and for hints.
+ */
+const at = (folder: FileHandle, path: string, name: string): string =>
+  process.platform === 'linux' ? `/proc/self/fd/${folder.fd}/${name}` : join(path, name);
+
+/**
+ * Makes the folders of a relative path, as far as they are missing.
+ *
+ * @throws FarmError `invalid_task_path` when something else, or a symlink, stands in the way
+ */
+export async function makeFoldersBeneath(root: string, path: string): Promise<void> {
+  await withFolder(root, path.split('/'), true, async () => undefined);
+}
+
+/**
+ * Writes a file anew; one that is there already is left as it is.
+ *
+ * @throws FarmError `invalid_task_path` when something in the way is no folder
+ */
+export async function writeNewFileBeneath(root: string, path: string, content: string): Promise<void> {
+  const parts = path.split('/');
+  const name = parts.pop() ?? '';
+  await withFolder(root, parts, true, async (folder, folderPath) => {
+    const handle = await open(at(folder, folderPath, name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644).catch(
+      (error: unknown) => {
+        if (codeOf(error) === 'EEXIST') return undefined;
+        throw error;
+      },
+    );
+    await handle?.writeFile(content);
+    await handle?.close();
+  });
+}
+
+/** What stands at a relative path; nothing when it is not there or a symlink lies on the way. */
+export async function lookBeneath(root: string, path: string): Promise<Stats | undefined> {
+  const parts = path.split('/');
+  const name = parts.pop() ?? '';
+  try {
+    return await withFolder(root, parts, false, (folder, folderPath) => lstat(at(folder, folderPath, name)));
+  } catch (error) {
+    if (error instanceof FarmError || ['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(codeOf(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
+async function withFolder<Value>(
+  root: string,
+  parts: readonly string[],
+  make: boolean,
+  work: (folder: FileHandle, path: string) => Promise<Value>,
+): Promise<Value> {
+  let path = root;
+  let folder = await open(root, O_RDONLY | O_DIRECTORY);
+  try {
+    for (const part of parts) {
+      if (make) await mkdir(at(folder, path, part)).catch(unlessThere);
+      const next = await open(at(folder, path, part), O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(notAFolder);
+      await folder.close();
+      folder = next;
+      path = join(path, part);
+    }
+    return await work(folder, path);
+  } finally {
+    await folder.close();
+  }
+}
+
+function unlessThere(error: unknown): void {
+  if (codeOf(error) !== 'EEXIST') throw error;
+}
+
+function notAFolder(error: unknown): never {
+  if (!['ELOOP', 'ENOTDIR', 'ENOENT'].includes(codeOf(error) ?? '')) throw error;
+  throw new FarmError('invalid_task_path', 'Something that is no folder stands on the way, such as a symlink.', { cause: error });
+}

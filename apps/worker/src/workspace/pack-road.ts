@@ -1,0 +1,38 @@
+import { createReadStream } from 'node:fs';
+import { FarmError, objectPaths } from '#contracts';
+import type { WrittenFile } from '#git';
+import { type Farm, roadTo } from '../controller/farm.js';
+import { untilAnswered } from '../controller/until-answered.js';
+
+interface PackSent {
+  readonly job: string;
+  readonly epoch: number;
+  readonly commit: string;
+  readonly pack: WrittenFile;
+  readonly jobToken: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Brings a pack up, write-once under its job and epoch, until the farm has answered. `rescue`: the lease is over and the pack is
+ * kept all the same (D20, H10).
+ *
+ * @throws FarmError `commit_refused` and other refusals · the abort's reason
+ */
+export async function sendPack(farm: Farm, sent: PackSent): Promise<'accepted' | 'rescue'> {
+  const { job, epoch, commit, pack, jobToken, signal } = sent;
+  try {
+    await untilAnswered(
+      () =>
+        farm.put(roadTo(objectPaths.pack, { job, epoch, commit }), () => createReadStream(pack.path), pack.bytes, {
+          jobToken,
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      { signal },
+    );
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof FarmError && error.code === 'stale_lease') return 'rescue';
+    throw error;
+  }
+}
