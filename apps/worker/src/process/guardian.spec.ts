@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { newId } from '#contracts';
 import { buildOnce } from '../../../../test/support/build.js';
 import type { GuardedTree } from './guarded-tree.js';
@@ -15,6 +15,9 @@ import { startGuarded } from './guardian.js';
 import { instantOf, type LeaseTime, machineClock } from './monotonic.js';
 import { markerEnvironment, type TreeMarker } from './tree-marker.js';
 import { endTree, findTrees } from './tree-sweep.js';
+
+/** Each test starts several processes; on a busy machine that takes its time. */
+jest.setTimeout(30_000);
 
 let folder: string;
 const started: TreeMarker[] = [];
@@ -66,6 +69,19 @@ describe('a guarded tree', () => {
   it('finds a child that threw its environment away and left the session', async () => {
     const tree = await guarded(`env -i setsid sh -c 'echo bare $$; ${forever}' & ${forever}`);
     const pid = Number((await linesOf(tree.stdout).next(/^bare/)).split(' ')[1]);
+    expect(await markedPids(tree.marker)).not.toContain(pid);
+
+    await tree.stop({ graceMs: 0 });
+
+    expect(await stateOf(pid)).toBe('gone');
+  });
+
+  it('finds an orphan without a marker by the session that it stayed in', async () => {
+    const tree = await guarded(`sh -c 'env -i sh -c "echo bare \\$\\$; ${forever}" &'; echo orphaned; ${forever}`);
+    const said = linesOf(tree.stdout);
+    const pid = Number((await said.next(/^bare/)).split(' ')[1]);
+    await said.next('orphaned');
+    expect(await parentOf(pid)).not.toBe(tree.pid);
     expect(await markedPids(tree.marker)).not.toContain(pid);
 
     await tree.stop({ graceMs: 0 });
@@ -157,6 +173,13 @@ describe('a worker that is stopped or killed', () => {
     worker.process.kill('SIGKILL');
 
     await until(async () => (await stateOf(guardian)) === 'gone');
+    expect(await markedPids(worker.marker)).toEqual([]);
+  });
+
+  it('kill -9 of the worker gives its tree no longer grace than the lease', async () => {
+    const worker = await standIn({ leaseMs: 1_000, graceMs: 600_000, script: `trap '' TERM; ${forever}` });
+    worker.process.kill('SIGKILL');
+    await until(async () => (await stateOf(worker.guardianPid)) === 'gone');
     expect(await markedPids(worker.marker)).toEqual([]);
   });
 

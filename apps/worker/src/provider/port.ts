@@ -26,12 +26,12 @@ export interface SessionRequest {
 }
 
 /** The MCP endpoint of this Dispatch on the worker. The token is a secret. */
-export interface MemberDoor {
+interface MemberDoor {
   readonly url: string;
   readonly token: string;
 }
 
-export type Availability =
+type Availability =
   | { readonly usable: true; readonly version?: string }
   | { readonly usable: false; readonly code: 'environment' | 'auth'; readonly reason: string; readonly fix: string };
 

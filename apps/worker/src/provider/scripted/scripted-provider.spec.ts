@@ -5,7 +5,7 @@ import { createServer, type Server as HttpServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -16,6 +16,9 @@ import { instantOf, machineClock } from '../../process/monotonic.js';
 import type { ProviderEvent } from '../events.js';
 import { providers } from '../index.js';
 import type { ProviderSession } from '../port.js';
+
+/** Each test starts several processes; on a busy machine that takes its time. */
+jest.setTimeout(30_000);
 
 let folder: string;
 let workspace: string;
@@ -381,8 +384,8 @@ async function openDoor(): Promise<Door> {
       return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
     });
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-    // biome-ignore lint/suspicious/noExplicitAny: the SDK's class does not fit its own interface under exactOptionalPropertyTypes
-    await server.connect(transport as any);
+    const connectable: object = transport;
+    if (isTransport(connectable)) await server.connect(connectable);
     await transport.handleRequest(request, response);
   });
   http.listen(0, '127.0.0.1');
@@ -397,6 +400,11 @@ async function openDoor(): Promise<Door> {
       http.closeAllConnections();
     },
   };
+}
+
+/** The SDK's class does not fit its own interface under exactOptionalPropertyTypes. */
+function isTransport(value: object): value is Parameters<Server['connect']>[0] {
+  return 'start' in value && 'send' in value && 'close' in value;
 }
 
 /** /proc tells nobody of its changes, so it is asked; at most 20 s. */

@@ -10,5 +10,5 @@ export interface StepScene {
   emit(event: ProviderEvent): Promise<void>;
 }
 
-/** What a step says to its turn. `ended` by a failure ends the process where the session cannot go on. */
+/** What a step says to its turn: go on, the turn is done, the turn has failed, or the whole session is over. */
 export type StepOutcome = 'next' | 'end' | 'failed' | 'over';
