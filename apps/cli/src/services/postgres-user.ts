@@ -28,6 +28,8 @@ export const nobodyWithReach: PostgresUser = {
     `--reuid=${nobody}`,
     `--regid=${nobody}`,
     '--clear-groups',
+    // Without it access(2), which PostgreSQL asks for its own path, does not count the capability.
+    '--securebits=+no_setuid_fixup',
     '--inh-caps=-all,+dac_override',
     '--ambient-caps=-all,+dac_override',
     '--bounding-set=-all,+dac_override',
@@ -35,11 +37,11 @@ export const nobodyWithReach: PostgresUser = {
   owner: { uid: nobody, gid: nobody },
 };
 
-/** The first way that this machine permits. FarmError misconfigured, naming the ways, when root has none. */
-export async function postgresUser(): Promise<PostgresUser> {
+/** The first way in which this machine runs the given server program. FarmError misconfigured, naming the ways, when root has none. */
+export async function postgresUser(postgres: string): Promise<PostgresUser> {
   if (process.getuid?.() !== 0) return ordinaryUser;
   for (const user of [namespacedRoot, nobodyWithReach]) {
-    if (await works(user)) return user;
+    if (await works(user, postgres)) return user;
   }
   throw new FarmError(
     'misconfigured',
@@ -50,14 +52,9 @@ export async function postgresUser(): Promise<PostgresUser> {
   );
 }
 
-async function works(user: PostgresUser): Promise<boolean> {
-  const [program = 'true', ...rest] = [...user.prefix, 'true'];
-  const tried = await execa(program, rest, {
-    reject: false,
-    stdio: 'ignore',
-    env: childEnvironment(),
-    extendEnv: false,
-  });
+async function works(user: PostgresUser, postgres: string): Promise<boolean> {
+  const [first = '', ...rest] = [...user.prefix, postgres, '--version'];
+  const tried = await execa(first, rest, { reject: false, stdio: 'ignore', env: childEnvironment(), extendEnv: false });
   return tried.exitCode === 0;
 }
 

@@ -59,7 +59,7 @@ const shutdown = [
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const programs = postgresPrograms();
-  const user = options.user ?? (await postgresUser());
+  const user = options.user ?? (await postgresUser(programs.postgres));
   const home = join(options.data, 'postgres');
   await makePrivateFolder(home);
   const server: Server = { home, folder: join(home, 'data'), programs, user };
