@@ -1,7 +1,9 @@
 export type { Beat, Claimer, Holder, JobEnd, JobRow, LeaseFence, NewJob, Ring } from './job.js';
 export type { JobFailure, Kind, LossReason, Next } from './kind.js';
 export { queueMigration } from './migrations/0003-queue.js';
+export { openQueue } from './open-queue.js';
 export type {
+  ClaimRequest,
   LeaseToken,
   ListFilter,
   PastLease,

@@ -11,8 +11,17 @@ export interface QueueOptions {
   readonly leaseMs?: number;
   /** Called after the commit that made a job claimable; what it throws is lost. */
   readonly ring?: (job: Ring) => void;
-  /** A job token (S4.3). Minted outside of any lock, after the commit of the claim. */
+  /** A job token (S4.3): one for each lease of a claim and of a beat. */
   readonly mintJobToken: (lease: LeaseToken) => Promise<string> | string;
+  /** A hook that threw while many leases were beaten or swept: the others went on (H13). For the log. */
+  readonly onTrouble?: (job: string, error: unknown) => void;
+}
+
+export interface ClaimRequest {
+  readonly request_id: string;
+  readonly limit: number;
+  /** Own leases whose process trees are frozen and could go on (D11). */
+  readonly frozen?: readonly { readonly job_id: string; readonly lease_id: string }[];
 }
 
 /** What a job token says. */
@@ -78,17 +87,12 @@ export interface Queue {
    * Up to `limit` jobs under a lease each, at once: waiting for work is the door's affair. The same request again answers the
    * same leases with fresh tokens (H7, D12). Own frozen jobs come first, with `continues` (D11).
    */
-  claim(
-    tx: Transaction,
-    claimer: Claimer,
-    request: {
-      readonly request_id: string;
-      readonly limit: number;
-      readonly frozen?: readonly { readonly job_id: string; readonly lease_id: string }[];
-    },
-  ): Promise<readonly LeasedJob[]>;
+  claim(tx: Transaction, claimer: Claimer, request: ClaimRequest): Promise<readonly LeasedJob[]>;
 
-  /** Renews leases, in transactions of its own: one lease's trouble is not the others' (H13). Answers in the order asked. */
+  /**
+   * Renews leases, in transactions of its own: one lease's trouble is not the others' (H13). Answers in the order asked; a lease
+   * whose kind's hook threw has no answer, so that its worker beats again.
+   */
   heartbeat(holder: Holder, beats: readonly Beat[]): Promise<readonly LeaseReply[]>;
 
   /** A member call before the `started` beat counts as it (D12). Locks scope and job, checks the fence; error `stale_lease`. */

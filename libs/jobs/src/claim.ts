@@ -1,0 +1,132 @@
+import { type LeasedJob, limits } from '#contracts';
+import type { Parameters, Transaction } from '#store';
+import { lockScope, type QueueContext } from './context.js';
+import type { Claimer, JobRow } from './job.js';
+import type { ClaimRequest } from './queue.js';
+import { type ClaimedRow, claimSql } from './sql/claim.js';
+import { leaseSql } from './sql/lease.js';
+import { loseIfDue } from './sweep.js';
+
+/** Heads of a class that are looked at beyond those asked for, as other claimers hold some. */
+const spare = 32;
+/** Virtual time goes in steps of so many turns: a write for every fourth claim of one key at most. */
+const turnStep = 4;
+/** When all that was seen was in other hands. */
+const rounds = 3;
+
+export async function claim(
+  context: QueueContext,
+  tx: Transaction,
+  claimer: Claimer,
+  request: ClaimRequest,
+): Promise<readonly LeasedJob[]> {
+  const frozen = request.frozen ?? [];
+  await lockFrozen(context, tx, claimer, frozen);
+  const asked: Parameters = {
+    worker: claimer.worker,
+    boot: claimer.boot,
+    pool: claimer.pool,
+    labels: claimer.labels,
+    accounts: claimer.accounts,
+    kinds: claimer.kinds ?? null,
+    request_id: request.request_id,
+    frozen_jobs: frozen.map((lease) => lease.job_id),
+    frozen_leases: frozen.map((lease) => lease.lease_id),
+    lease_ms: context.leaseMs,
+    spare,
+    turn_step: turnStep,
+  };
+  const rows = await take(tx, asked, request.limit);
+  await tellContinued(context, tx, rows);
+  return Promise.all(rows.map((row) => leased(context, claimer, row)));
+}
+
+async function take(tx: Transaction, asked: Parameters, limit: number): Promise<readonly LeaseRow[]> {
+  for (let round = 0; round < rounds; round += 1) {
+    const rows = await tx.all(claimSql.claim, { ...asked, limit, offset: 0, locked: false });
+    const [found] = rows;
+    if (found?.limited) return takeUnderLimits(tx, asked, limit);
+    if (found?.repeated) return (await tx.all(claimSql.leasesOfRequest, asked)).filter(isLease);
+    const leases = rows.filter(isLease);
+    if (leases.length > 0 || !found?.seen) return leases;
+  }
+  return [];
+}
+
+/** One at a time, so that each sees what the one before has used of the limits. */
+async function takeUnderLimits(tx: Transaction, asked: Parameters, limit: number): Promise<readonly LeaseRow[]> {
+  await tx.run(claimSql.lockLimits);
+  const leases: LeaseRow[] = [];
+  while (leases.length < limit) {
+    const rows = await tx.all(claimSql.claim, { ...asked, limit: 1, offset: leases.length, locked: true });
+    if (rows[0]?.repeated && leases.length === 0) {
+      return (await tx.all(claimSql.leasesOfRequest, asked)).filter(isLease);
+    }
+    const [lease] = rows.filter(isLease);
+    if (!lease) break;
+    leases.push(lease);
+  }
+  return leases;
+}
+
+type LeaseRow = ClaimedRow & { readonly lease_id: string };
+
+function isLease(row: ClaimedRow): row is LeaseRow {
+  return row.lease_id !== null;
+}
+
+/**
+ * Scopes of the frozen jobs come before the claim locks any job (H12), sorted, as another claim may ask for the same. A lease of
+ * them that has ended but was not swept yet is lost here, so that the job is not another's before its own machine gets it.
+ */
+async function lockFrozen(
+  context: QueueContext,
+  tx: Transaction,
+  claimer: Claimer,
+  frozen: NonNullable<ClaimRequest['frozen']>,
+): Promise<void> {
+  if (frozen.length === 0) return;
+  const jobs: JobRow[] = [];
+  for (const { job_id, lease_id } of frozen) {
+    const job = await tx.first(leaseSql.find, { job_id });
+    if (job?.lease_id === lease_id && job.holder === claimer.worker && job.boot === claimer.boot) jobs.push(job);
+  }
+  jobs.sort((a, b) => order(a.scope ?? '', b.scope ?? '') || order(a.id, b.id));
+  for (const job of jobs) await lockScope(context, tx, job);
+  for (const job of jobs) await loseIfDue(context, tx, job);
+}
+
+function order(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+async function tellContinued(context: QueueContext, tx: Transaction, rows: readonly LeaseRow[]): Promise<void> {
+  for (const row of rows) {
+    const kind = context.kinds.get(row.kind);
+    if (!row.continues || row.repeated || !kind?.onContinued) continue;
+    const job = await tx.first(leaseSql.find, { job_id: row.id });
+    if (job) await kind.onContinued(tx, job);
+  }
+}
+
+async function leased(context: QueueContext, { worker }: Claimer, row: LeaseRow): Promise<LeasedJob> {
+  const { id, kind, epoch, lease_id, lease_ms, continues, payload } = row;
+  const token = await context.mintJobToken({ job: id, epoch, lease_id, kind, worker, lease_ms });
+  return {
+    id,
+    kind,
+    epoch,
+    lease_id,
+    lease_ms,
+    heartbeat_ms: beatEvery(context.leaseMs),
+    token,
+    continues,
+    payload,
+  };
+}
+
+/** Three beats to a lease, as 10 s to 30 s. */
+function beatEvery(leaseMs: number): number {
+  return Math.max(1, Math.floor((leaseMs * limits.heartbeatMs) / limits.leaseMs));
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { Transaction } from '#store';
+import { answerHash } from './answer-hash.js';
+import { fenceOf, lockScope, type QueueContext } from './context.js';
+import type { Holder, JobEnd, LeaseFence } from './job.js';
+import type { PreparedCompletion } from './queue.js';
+import { leaseSql, type SettledRow } from './sql/lease.js';
+import { sameAnswerOr, staleLease } from './stale.js';
+
+const Answer = z.object({ state: z.enum(['done', 'cancelled']), kept: z.boolean() });
+type Answer = z.output<typeof Answer>;
+
+/**
+ * The fence is read before any work on disk (D13). A lease that its caller ended already has nothing to prepare: `complete` finds
+ * the same answer.
+ */
+export async function prepareCompletion(
+  context: QueueContext,
+  holder: Holder,
+  fence: LeaseFence,
+  end: JobEnd,
+): Promise<PreparedCompletion> {
+  const job = await context.database.first(leaseSql.held, fenceOf(holder, fence));
+  if (job) return { job, value: await context.kinds.get(job.kind)?.prepare?.(job, end) };
+  await sameAnswerOr(context.database, holder, fence, answerHash('complete', end));
+  return { job: await context.database.first(leaseSql.find, fence), value: undefined };
+}
+
+export async function complete(
+  context: QueueContext,
+  tx: Transaction,
+  holder: Holder,
+  fence: LeaseFence,
+  end: JobEnd,
+  prepared: PreparedCompletion,
+): Promise<Answer> {
+  const hash = answerHash('complete', end);
+  if (prepared.job) await lockScope(context, tx, prepared.job);
+  const settled = await settle(tx, holder, fence, end, hash);
+  if (!settled) return Answer.parse(await sameAnswerOr(tx, holder, fence, hash));
+  if (!context.kinds.has(settled.kind)) return { state: stateOf(settled), kept: true };
+  // Its scope was not locked above: the caller prepared another job than it ends.
+  if (!prepared.job || prepared.job.id !== settled.id) throw staleLease();
+  return conclude(context, tx, settled, { ...end, prepared: prepared.value });
+}
+
+/** At once where nobody is in the way; else after the job's lock, where all waiting has ended. */
+async function settle(
+  tx: Transaction,
+  holder: Holder,
+  fence: LeaseFence,
+  end: JobEnd,
+  hash: Buffer,
+): Promise<SettledRow | undefined> {
+  const given = { ...fenceOf(holder, fence), hash, result: JSON.stringify(end.result ?? null), note: noteOf(end) };
+  const settled = await tx.first(leaseSql.settle, given);
+  if (settled) return settled;
+  await tx.first(leaseSql.lock, fence);
+  return tx.first(leaseSql.settle, given);
+}
+
+async function conclude(
+  context: QueueContext,
+  tx: Transaction,
+  settled: SettledRow,
+  end: JobEnd & { readonly prepared: unknown },
+): Promise<Answer> {
+  const kind = context.kinds.get(settled.kind);
+  // A completion before the first `started` beat counts as it (D12).
+  if (settled.was === 'preparing') await kind?.onStarted?.(tx, settled);
+  if (settled.state === 'cancelled') {
+    await kind?.onCancelled(tx, settled, 'completed', end);
+    return { state: 'cancelled', kept: true };
+  }
+  const { kept } = (await kind?.onComplete(tx, settled, end)) ?? { kept: true };
+  if (!kept) tx.later(leaseSql.answerKept, { job_id: settled.id, epoch: settled.epoch, kept });
+  return { state: 'done', kept };
+}
+
+function stateOf(settled: SettledRow): Answer['state'] {
+  return settled.state === 'cancelled' ? 'cancelled' : 'done';
+}
+
+function noteOf(end: JobEnd): string | null {
+  return end.ended === 'done' ? null : end.ended;
+}

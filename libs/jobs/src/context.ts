@@ -1,0 +1,35 @@
+import type { Database, Transaction } from '#store';
+import type { Holder, JobRow, LeaseFence, Ring } from './job.js';
+import type { Kind } from './kind.js';
+import type { LeaseToken } from './queue.js';
+
+/** What the parts of the queue share. */
+export interface QueueContext {
+  readonly database: Database;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly leaseMs: number;
+  readonly ring: (job: Ring) => void;
+  readonly mintJobToken: (lease: LeaseToken) => Promise<string> | string;
+  readonly onTrouble: (job: string, error: unknown) => void;
+}
+
+/** H12: the scope before the job, for every kind that has one. */
+export async function lockScope(
+  context: QueueContext,
+  tx: Transaction,
+  job: Pick<JobRow, 'kind' | 'scope'>,
+): Promise<void> {
+  await context.kinds.get(job.kind)?.lockScope(tx, job.scope);
+}
+
+/** Tells after the commit that a job can be claimed. */
+export function ringLater(context: QueueContext, tx: Transaction, job: JobRow, afterMs = 0): void {
+  if (job.state !== 'queued') return;
+  const { id, kind, pool, labels, account, prefer } = job;
+  tx.afterCommit(() => context.ring({ id, kind, pool, labels, account, prefer, after_ms: afterMs }));
+}
+
+/** The parameters of every fenced statement. */
+export function fenceOf(holder: Holder, { job_id, epoch, lease_id }: LeaseFence) {
+  return { job_id, epoch, lease_id, holder: holder.worker, boot: holder.boot };
+}

@@ -1,0 +1,71 @@
+import { limits } from '#contracts';
+import { claim } from './claim.js';
+import { complete, prepareCompletion } from './complete.js';
+import { fenceOf, type QueueContext } from './context.js';
+import { fail } from './fail.js';
+import { heartbeat } from './heartbeat.js';
+import { list } from './list.js';
+import { cancel, redrive, requeue } from './operate.js';
+import type { Queue, QueueOptions } from './queue.js';
+import { close, endQueued, flagEnd, hold, release, unflagPause } from './scope.js';
+import { signal } from './signal.js';
+import { leaseSql } from './sql/lease.js';
+import { queueSql } from './sql/queue.js';
+import { markStarted } from './start.js';
+import { waitingWithoutMachine } from './stranded.js';
+import { submit } from './submit.js';
+import { sweep, tidy } from './sweep.js';
+
+/** Sweeps between two tidyings; a sweep is each second. */
+const tidyEvery = 60;
+
+export function openQueue(options: QueueOptions): Queue {
+  const context: QueueContext = {
+    database: options.database,
+    kinds: new Map(options.kinds.map((kind) => [kind.name, kind])),
+    leaseMs: options.leaseMs ?? limits.leaseMs,
+    ring: options.ring ?? ignore,
+    mintJobToken: options.mintJobToken,
+    onTrouble: options.onTrouble ?? ignore,
+  };
+  let sweeps = 0;
+  return {
+    submit: (tx, job) => submit(context, tx, job),
+    claim: (tx, claimer, request) => claim(context, tx, claimer, request),
+    heartbeat: (holder, beats) => heartbeat(context, holder, beats),
+    markStarted: (tx, holder, fence) => markStarted(context, tx, holder, fence),
+    prepareCompletion: (holder, fence, end) => prepareCompletion(context, holder, fence, end),
+    complete: (tx, holder, fence, end, prepared) => complete(context, tx, holder, fence, end, prepared),
+    fail: (tx, holder, fence, failure) => fail(context, tx, holder, fence, failure),
+    heldLease: (queries, holder, fence) => queries.first(leaseSql.held, fenceOf(holder, fence)),
+    pastLease: (queries, job_id, epoch) => queries.first(queueSql.pastLease, { job_id, epoch }),
+    find: (queries, job_id) => queries.first(leaseSql.find, { job_id }),
+    endQueued,
+    flagEnd,
+    unflagPause,
+    close: (tx, job, state, note) => close(context, tx, job, state, note),
+    hold,
+    release: (tx, scope) => release(context, tx, scope),
+    signal: (tx, job, given) => signal(context, tx, job, given),
+    signalOutcomes: (queries, job_id) => queries.all(queueSql.signalOutcomes, { job_id }),
+    requeue: (tx, job) => requeue(context, tx, job),
+    cancel: (tx, job) => cancel(context, tx, job),
+    redrive: (tx, job) => redrive(context, tx, job),
+    list,
+    counts: async (queries) => (await queries.first(queueSql.counts)) ?? { queued: 0, held: 0, leased: 0, dead: 0 },
+    async setLimit(tx, name, max) {
+      await tx.run(queueSql.setLimit, { name, max });
+    },
+    async pauseAccount(tx, account, ms, reason) {
+      await tx.run(queueSql.pauseAccount, { account, ms, reason });
+    },
+    waitingWithoutMachine,
+    async sweep() {
+      const swept = await sweep(context);
+      if (sweeps++ % tidyEvery === 0) await tidy(context);
+      return swept;
+    },
+  };
+}
+
+function ignore(): void {}

@@ -1,0 +1,47 @@
+import type { Transaction } from '#store';
+import { type QueueContext, ringLater } from './context.js';
+import { leave } from './leave.js';
+import { queueSql } from './sql/queue.js';
+
+/** What is done to all jobs of a scope at once. The caller holds the scope's lock (H12). */
+
+export async function endQueued(tx: Transaction, scope: string, note?: string): Promise<readonly string[]> {
+  return ids(await tx.all(queueSql.endQueued, { scope, note: note ?? null }));
+}
+
+export async function flagEnd(
+  tx: Transaction,
+  scope: string,
+  kind: 'cancel' | 'pause',
+  reason: string,
+): Promise<readonly string[]> {
+  return ids(await tx.all(queueSql.flagEnd, { scope, kind, reason }));
+}
+
+export async function unflagPause(tx: Transaction, scope: string): Promise<readonly string[]> {
+  return ids(await tx.all(queueSql.unflagPause, { scope }));
+}
+
+export async function hold(tx: Transaction, scope: string): Promise<readonly string[]> {
+  return ids(await tx.all(queueSql.hold, { scope }));
+}
+
+export async function release(context: QueueContext, tx: Transaction, scope: string): Promise<readonly string[]> {
+  const freed = await tx.all(queueSql.release, { scope });
+  for (const job of freed) ringLater(context, tx, job);
+  return ids(freed);
+}
+
+export async function close(
+  context: QueueContext,
+  tx: Transaction,
+  job: string,
+  state: 'done' | 'dead' | 'cancelled',
+  note?: string,
+): Promise<void> {
+  await leave(context, tx, job, { next: state, ...(note === undefined ? {} : { note }) }, { how: 'closed' });
+}
+
+function ids(rows: readonly { readonly id: string }[]): readonly string[] {
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,147 @@
+import type { LeasedJob } from '#contracts';
+import { statement } from '#store';
+
+/** One lease of a claim, or, where `lease_id` is null, only what the claim found. */
+export interface ClaimedRow {
+  /** This request was answered before: read its leases again. */
+  readonly repeated: boolean;
+  /** A class that fits has a limit with room: claim again under the lock of limits. */
+  readonly limited: boolean;
+  /** Queued jobs that fitted; some may be in another claimer's hands. */
+  readonly seen: number;
+  readonly id: string;
+  readonly scope: string | null;
+  readonly kind: string;
+  readonly epoch: number;
+  readonly lease_id: string | null;
+  readonly lease_ms: number;
+  readonly continues: boolean;
+  readonly payload: LeasedJob['payload'];
+}
+
+/**
+ * Leases up to $limit jobs in one statement that never waits.
+ *  before          the request was answered already: nothing more is leased for it, however much is queued by now (D12)
+ *  caps, used      limits that are set: nearly always none. Counted from the leased rows, so there is no counter to drift. The count
+ *                  is only good to leave out what is full; where there is room, $locked must be true: two connections that count
+ *                  and then claim would break a limit of 1
+ *  fits            classes by pool, labels, account and kind, so that no job is read that this claimer may not take (H26, H37);
+ *                  none that is full or whose account is paused
+ *  mine            frozen here since their lease was lost: they come first, past backoff and preference (D11). Worker, boot and
+ *                  lease of the job's *last* lease, and that it was lost: a job put elsewhere by a person is not continued
+ *  heads           the head of each class by its index, without a lock: a claimer that locked every head would hide them all
+ *                  from the others. A few more than asked for, as some are in other hands
+ *  picked          one row locked at a time, only as many as are taken. state: leased by another since the snapshot (A12.1)
+ *  first, rest     the claim's one insert: of two equal requests one gets n = 1, the other waits for its commit and then leases
+ *                  nothing at all, not even a second job (H7)
+ *  advanced        virtual time goes with what is served, in steps, and never waits: two claimers that both move it lose nothing
+ */
+const claim = statement<ClaimedRow>(
+  'job.claim',
+  `
+  with before as materialized (
+    select exists (select from lease where worker = $worker and boot = $boot and request_id = $request_id and n > $offset::int) as yes
+  ), used as materialized (
+    select name, count(*) as n
+    from job j cross join lateral unnest(j.limits || array['global', 'worker:' || j.holder]) as name
+    where j.state = 'leased' group by name
+  ), caps as materialized (
+    select q.name, q.max is null or q.max <= coalesce((select n from used u where u.name = q.name), 0) as closed
+    from quota q
+    where (q.max is not null or q.paused_until is not null) and (q.max is not null or q.paused_until > (select farm_now()))
+  ), fits as materialized (
+    select c.class, exists (select from caps where name = any(c.limits || array['global', 'worker:' || $worker])) as limited
+    from job_class c
+    where not (select yes from before)
+      and c.pool = $pool and c.labels <@ $labels::text[]
+      and (c.account is null or c.account = any($accounts::text[]))
+      and ($kinds::text[] is null or c.kind = any($kinds::text[]))
+      and not exists (select from caps where closed and name = any(c.limits || array['global', 'worker:' || $worker]))
+  ), mine as materialized (
+    select j.id, j.priority, j.turn, j.seq, f.limited
+    from unnest($frozen_jobs::uuid[], $frozen_leases::uuid[]) as asked (job, lease_id)
+    join job j on j.id = asked.job
+    join fits f on f.class = j.class
+    join lease l on l.job = j.id and l.epoch = j.epoch
+    where j.state = 'queued' and l.lease_id = asked.lease_id and l.worker = $worker and l.boot = $boot and l.ended_how = 'lost'
+  ), heads as materialized (
+    select true as continues, id, priority, turn, seq, limited from mine
+    union all
+    select false, h.id, h.priority, h.turn, h.seq, f.limited
+    from fits f cross join lateral (
+      select j.id, j.priority, j.turn, j.seq from job j
+      where j.class = f.class and j.state = 'queued'
+        and j.available_at <= (select farm_now())
+        and not $worker = any(j.excluded)
+        and (j.prefer is null or j.prefer = $worker or j.prefer_until <= (select farm_now()))
+        and not exists (select from mine where mine.id = j.id)
+      order by j.priority desc, j.turn, j.seq limit $limit::int + $spare::int
+    ) h
+  ), found as materialized (
+    select count(*)::int as seen, not $locked::boolean and coalesce(bool_or(limited), false) as limited from heads
+  ), picked as materialized (
+    select j.id, j.epoch, h.continues, h.priority, h.turn, h.seq
+    from heads h join job j on j.id = h.id
+    where j.state = 'queued' and not (select limited from found)
+    order by h.continues desc, h.priority desc, h.turn, h.seq
+    limit $limit::int for update of j skip locked
+  ), granted as materialized (
+    select id, epoch + 1 as epoch, continues, turn, gen_random_uuid() as lease_id,
+      $offset::int + row_number() over (order by continues desc, priority desc, turn, seq) as n
+    from picked
+  ), first as (
+    insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
+    select id, epoch, lease_id, $worker, $boot, $request_id, n, (select farm_now()) from granted where n = 1 + $offset::int
+    on conflict (worker, boot, request_id, n) do nothing
+    returning job, n
+  ), rest as (
+    insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
+    select id, epoch, lease_id, $worker, $boot, $request_id, n, (select farm_now()) from granted
+    where n > 1 + $offset::int and exists (select from first)
+    on conflict (worker, boot, request_id, n) do nothing
+    returning job, n
+  ), leased as (
+    update job j set state = 'leased', phase = 'preparing', epoch = g.epoch, lease_id = g.lease_id, holder = $worker, boot = $boot,
+      lease_expires_at = least((select farm_now()) + $lease_ms::int * interval '1 ms', j.deadline),
+      activity_at = (select farm_now()), prefer = null, prefer_until = null, note = null,
+      tries = j.tries - case when g.continues and j.tries > 0 then 1 else 0 end
+    from granted g
+    where j.id = g.id and g.n in (select n from first union all select n from rest)
+    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, g.continues, g.turn, g.n
+  ), advanced as (
+    update quota set turn = ahead.turn
+    from (
+      select q.name, served.turn from quota q, (select max(turn) as turn from leased where not continues) served
+      where q.name = 'pool:' || $pool and q.turn + $turn_step::float8 <= served.turn for update of q skip locked
+    ) ahead
+    where quota.name = ahead.name
+  )
+  select (select yes from before) or (exists (select from granted) and leased.id is null) as repeated,
+    found.limited, found.seen, leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, leased.continues, leased.payload,
+    (extract(epoch from leased.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
+  from found left join leased on true
+  order by leased.n`,
+);
+
+/**
+ * Counting and claiming under a limit is one act at a time, farm-wide. In a statement of its own: the claim after it has a new
+ * snapshot and sees what the holder before leased.
+ */
+const lockLimits = statement<unknown>('job.lock_limits', `select pg_advisory_xact_lock(7305003)`);
+
+/** What a request was answered with before, as far as it is held still. */
+const leasesOfRequest = statement<ClaimedRow>(
+  'job.leases_of_request',
+  `
+  select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, true as repeated, false as limited, 0 as seen, exists (
+      select from lease l where l.job = j.id and l.epoch = j.epoch - 1 and l.worker = r.worker and l.boot = r.boot and l.ended_how = 'lost'
+        and l.lease_id = any($frozen_leases::uuid[])
+    ) as continues,
+    (extract(epoch from j.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
+  from lease r join job j on j.id = r.job and j.epoch = r.epoch and j.lease_id = r.lease_id
+  where r.worker = $worker and r.boot = $boot and r.request_id = $request_id
+    and j.state = 'leased' and j.lease_expires_at > (select farm_now())
+  order by r.n`,
+);
+
+export const claimSql = { claim, lockLimits, leasesOfRequest };

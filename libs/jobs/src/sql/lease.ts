@@ -1,0 +1,209 @@
+import type { JobPhase } from '#contracts';
+import { statement } from '#store';
+import type { JobRow } from '../job.js';
+
+/**
+ * The fence of every write under a lease. It stands in statements that never wait (`skip locked`), or that come after the job's
+ * lock: an expiry that is read before a wait accepts a lease that ended meanwhile.
+ *  epoch, lease_id, holder, boot   a worker that slept, was copied, restored from a backup, or borrowed another's token (A12.3, H14,
+ *                                  H24)
+ *  state                           the first terminal state is the last one (A12.8)
+ *  lease_expires_at                expired but not swept yet is lost already (A12.6). A scalar sub-select: the index serves it, and
+ *                                  farm_now() stands still while no controller lives (H3)
+ */
+const fence = `
+  j.id = $job_id and j.epoch = $epoch and j.lease_id = $lease_id and j.holder = $holder and j.boot = $boot
+  and j.state = 'leased' and j.lease_expires_at > (select farm_now())`;
+
+/** A job as it stands; nobody waits. */
+const find = statement<JobRow>('job.find', `select j.* from job j where j.id = $job_id`);
+
+/** All waiting for a job ends here; comes after its scope's lock (H12). */
+const lock = statement<JobRow>('job.lock', `select j.* from job j where j.id = $job_id for update`);
+
+/** The lease as it stands, for what only reads. */
+const held = statement<JobRow>('job.held', `select j.* from job j where ${fence}`);
+
+export interface SettledRow extends JobRow {
+  /** Phase before. */
+  readonly was: JobPhase;
+}
+
+/**
+ * Ends a lease with its result; a job flagged `cancel` ends cancelled, its work kept (D9). No row: not the holder, or the job is
+ * in other hands at this moment: lock it and call again.
+ *  skip locked   never waits, so that the fence can stand in the same statement. The row that it locks is looked at anew: a job
+ *                that changed since the snapshot has to meet the whole fence again
+ *  ended_hash    what the holder was answered, for the same call again (A12.9, D13)
+ */
+const settle = statement<SettledRow>(
+  'job.settle',
+  `
+  with held as materialized (
+    select j.id, j.epoch, j.phase as was, case when j.end_kind = 'cancel' then 'cancelled' else 'done' end as ends
+    from job j where ${fence} for update skip locked
+  ), ended as (
+    update lease l set ended_at = (select farm_now()), ended_how = held.ends, ended_hash = $hash,
+      answer = jsonb_build_object('state', held.ends, 'kept', true)
+    from held where l.job = held.id and l.epoch = held.epoch
+  )
+  update job j set state = held.ends, result = $result, lease_expires_at = null, settled_at = clock_timestamp(), note = $note,
+    started_at = coalesce(j.started_at, (select farm_now()))
+  from held where j.id = held.id
+  returning j.*, held.was`,
+);
+
+/** What the kind found out about the work of a completion. */
+const answerKept = statement<unknown>(
+  'job.answer_kept',
+  `update lease set answer = answer || jsonb_build_object('kept', $kept::boolean) where job = $job_id and epoch = $epoch`,
+);
+
+export interface EndedLease {
+  readonly ended_hash: Buffer | null;
+  readonly answer: unknown;
+}
+
+/**
+ * How a lease ended, for the one that ended it (D13).
+ *  lease_id, worker   anyone else, also with the right epoch, learns nothing (A12.7)
+ */
+const ended = statement<EndedLease>(
+  'job.ended',
+  `select ended_hash, answer from lease where job = $job_id and epoch = $epoch and lease_id = $lease_id and worker = $holder`,
+);
+
+/** The fence, after the job's lock. */
+const fenced = statement<JobRow>('job.fenced', `select j.* from job j where ${fence} for update`);
+
+/**
+ * Leased → anything else without a result, or queued and held → an end. Comes after the job's lock and whatever was checked then.
+ *  state     no end is ever left again (A12.8)
+ *  class     may have been dropped while nothing of it was queued
+ *  excluded  the machine is at fault, not the job (H11)
+ */
+const leave = statement<JobRow>(
+  'job.leave',
+  `
+  with gone as (
+    update job j set state = $state, lease_expires_at = null, phase = null, note = $note, end_kind = null, end_reason = null,
+      available_at = (select farm_now()) + $after_ms::int * interval '1 ms',
+      tries = j.tries + $tries::int, start_attempts = j.start_attempts + $start_attempts::int,
+      excluded = case when $exclude::text is null then j.excluded else array_append(array_remove(j.excluded, $exclude), $exclude) end,
+      settled_at = case when $state in ('done', 'dead', 'cancelled') then clock_timestamp() end
+    where j.id = $job_id and j.state in ('queued', 'held', 'leased')
+    returning j.*
+  ), ended as (
+    update lease l set ended_at = (select farm_now()), ended_how = $how, ended_hash = $hash, answer = $answer
+    from gone where $how::text is not null and l.job = gone.id and l.epoch = gone.epoch and l.ended_at is null
+  ), class as (
+    insert into job_class (class, kind, pool, labels, account, limits)
+    select class, kind, pool, labels, account, limits from gone where gone.state = 'queued'
+    on conflict do nothing
+  )
+  select * from gone`,
+);
+
+/** First sign that the session runs, in this lease. After the job's lock; the fence again, as a lock may have been waited for. */
+const start = statement<JobRow>(
+  'job.start',
+  `
+  with held as materialized (select j.id, j.epoch from job j where ${fence} for update),
+  beaten as (
+    update lease l set first_beat_at = coalesce(first_beat_at, (select farm_now()))
+    from held where l.job = held.id and l.epoch = held.epoch
+  )
+  update job j set phase = 'started', started_at = coalesce(j.started_at, (select farm_now())), activity_at = (select farm_now())
+  from held where j.id = held.id
+  returning j.*`,
+);
+
+export interface BeatenRow {
+  readonly n: number;
+  readonly kind: string;
+  readonly lease_ms: number;
+  readonly started: boolean;
+  readonly end_kind: 'cancel' | 'pause' | null;
+  readonly end_reason: string | null;
+  readonly signals:
+    | readonly { readonly seq: number; readonly kind: 'steer' | 'interrupt'; readonly text: string }[]
+    | null;
+}
+
+/**
+ * Renews many leases in one statement that never waits. A lease without a row is not held, in other hands at this moment, or asks
+ * for its kind first: each of these is then done alone, after the locks.
+ *  the fence        as everywhere; a beat never brings back what is lost (A12.6)
+ *  $ruled           kinds with hooks: their first start and their progress come under the scope's lock (H12, D12)
+ *  phase            only goes on: a beat that was overtaken on the road does not take it back
+ *  deadline         no beat passes it (H37)
+ *  activity_at      a duration from the worker, so that no clock of its counts (H15); never backwards
+ */
+const beat = statement<BeatenRow>(
+  'job.beat',
+  `
+  with beat as materialized (
+    select * from unnest($jobs::uuid[], $epochs::bigint[], $lease_ids::uuid[], $phases::text[], $sessions::text[], $idles::int[], $progress::jsonb[])
+      with ordinality as b (job_id, epoch, lease_id, phase, session_ref, idle_ms, progress, n)
+  ), held as materialized (
+    select j.id, j.phase as was, b.*
+    from beat b join job j on j.id = b.job_id
+    where j.epoch = b.epoch and j.lease_id = b.lease_id and j.holder = $holder and j.boot = $boot
+      and j.state = 'leased' and j.lease_expires_at > (select farm_now())
+      and not (j.kind = any($ruled::text[]) and (b.progress is not null or (j.phase = 'preparing' and b.phase <> 'preparing')))
+    for update of j skip locked
+  ), counted as (
+    update lease l set beats = beats + 1, first_beat_at = coalesce(first_beat_at, (select farm_now())), last_beat_at = (select farm_now()),
+      progress = coalesce(held.progress, l.progress)
+    from held where l.job = held.id and l.epoch = held.epoch
+  ), kept as (
+    update job j set lease_expires_at = least((select farm_now()) + $lease_ms::int * interval '1 ms', j.deadline),
+      phase = case when array_position($order::text[], held.phase) > array_position($order::text[], j.phase) then held.phase else j.phase end,
+      started_at = case when held.phase = 'preparing' then j.started_at else coalesce(j.started_at, (select farm_now())) end,
+      activity_at = greatest(j.activity_at, (select farm_now()) - held.idle_ms * interval '1 ms'),
+      session_ref = coalesce(held.session_ref, j.session_ref)
+    from held where j.id = held.id
+    returning held.n, j.id, j.kind, j.end_kind, j.end_reason, j.lease_expires_at, held.was = 'preparing' and held.phase <> 'preparing' as started
+  )
+  select kept.n::int, kept.kind, kept.end_kind, kept.end_reason, kept.started,
+    (extract(epoch from kept.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms,
+    (select json_agg(json_build_object('seq', s.seq, 'kind', s.kind, 'text', coalesce(s.body ->> 'text', '')) order by s.seq)
+     from signal s where s.job = kept.id and s.outcome is null) as signals
+  from kept`,
+);
+
+/**
+ * What became of signals. The fence: another's word, or a late one, about what the session heard does not count.
+ *  outcome   the first word stands, but for a queued one, which is no delivery yet (I23)
+ */
+const acknowledge = statement<unknown>(
+  'job.acknowledge',
+  `
+  update signal s set outcome = a.outcome
+  from unnest($jobs::uuid[], $epochs::bigint[], $lease_ids::uuid[], $seqs::int[], $outcomes::text[])
+    as a (job_id, epoch, lease_id, seq, outcome), job j
+  where s.job = a.job_id and s.seq = a.seq and (s.outcome is null or s.outcome = 'queued')
+    and j.id = a.job_id and j.epoch = a.epoch and j.lease_id = a.lease_id and j.holder = $holder and j.boot = $boot
+    and j.state = 'leased' and j.lease_expires_at > (select farm_now())`,
+);
+
+/** An interrupt is said once: asking twice would stop the turn after. */
+const toldInterrupts = statement<unknown>(
+  'job.told_interrupts',
+  `update signal set outcome = 'delivered' where job = any($jobs::uuid[]) and kind = 'interrupt' and outcome is null`,
+);
+
+export const leaseSql = {
+  find,
+  lock,
+  held,
+  fenced,
+  settle,
+  answerKept,
+  ended,
+  leave,
+  start,
+  beat,
+  acknowledge,
+  toldInterrupts,
+};

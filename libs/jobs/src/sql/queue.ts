@@ -1,0 +1,166 @@
+import { statement } from '#store';
+import type { JobRow } from '../job.js';
+import type { PastLease } from '../queue.js';
+
+/**
+ * Queues a job at its key's next turn.
+ *  greatest     a key that was away begins where the others are by now: it neither owes for what it used alone nor saves up what
+ *               it left (start-time fair queueing)
+ *  1 / weight   a key of weight 2 gets two turns where another gets one
+ * The key's row is locked from here to the commit: two submits of one key never get the same turn.
+ */
+const submit = statement<{ seq: number }>(
+  'job.submit',
+  `
+  with class as (
+    insert into job_class (class, kind, pool, labels, account, limits) values ($class, $kind, $pool, $labels, $account, $limits)
+    on conflict do nothing
+  ), pool as (
+    insert into quota (name) values ('pool:' || $pool) on conflict do nothing
+  ), served as materialized (
+    select coalesce((select turn from quota where name = 'pool:' || $pool), 0) as turn
+  ), key as (
+    insert into quota as q (name, weight, turn)
+    select 'key:' || $pool || ':' || $fairness_key, $weight::float8, served.turn + 1 / $weight::float8 from served
+    on conflict (name) do update set turn = greatest(q.turn, (select turn from served)) + 1 / q.weight
+    returning q.turn - 1 / q.weight as turn
+  )
+  insert into job (id, kind, scope, pool, labels, class, priority, fairness_key, turn, limits, account, state, available_at,
+    prefer, prefer_until, deadline, payload)
+  select $id, $kind, $scope, $pool, $labels, $class, $priority, $fairness_key, key.turn, $limits, $account, $state,
+    (select farm_now()) + $delay_ms::int * interval '1 ms',
+    $prefer, (select farm_now()) + $prefer_ms::int * interval '1 ms', (select farm_now()) + $deadline_ms::float8 * interval '1 ms', $payload
+  from key
+  returning seq`,
+);
+
+/**
+ * Queued and held jobs of a scope end. The scope's lock is held, so nothing of it is submitted meanwhile; a claimer may hold one
+ * of the rows: after the wait its state is read anew, and a leased job is left to `flag_end`, which comes next.
+ */
+const endQueued = statement<JobRow>(
+  'job.end_queued',
+  `update job set state = 'cancelled', note = $note, settled_at = clock_timestamp()
+   where scope = $scope and state in ('queued', 'held') returning *`,
+);
+
+/** A cancel is never taken back, by a pause neither (D9). */
+const flagEnd = statement<{ id: string }>(
+  'job.flag_end',
+  `update job set end_kind = $kind, end_reason = $reason
+   where scope = $scope and state = 'leased' and end_kind is distinct from 'cancel' returning id`,
+);
+const flagEndOf = statement<JobRow>(
+  'job.flag_end_of',
+  `update job set end_kind = 'cancel', end_reason = $reason where id = $job_id and state = 'leased' returning *`,
+);
+const unflagPause = statement<{ id: string }>(
+  'job.unflag_pause',
+  `update job set end_kind = null, end_reason = null
+   where scope = $scope and state = 'leased' and end_kind = 'pause' returning id`,
+);
+
+const hold = statement<JobRow>(
+  'job.hold',
+  `update job set state = 'held' where scope = $scope and state = 'queued' returning *`,
+);
+const release = statement<JobRow>(
+  'job.release',
+  `
+  with freed as (
+    update job set state = 'queued', available_at = (select farm_now()), note = null where scope = $scope and state = 'held' returning *
+  ), class as (
+    insert into job_class (class, kind, pool, labels, account, limits)
+    select distinct class, kind, pool, labels, account, limits from freed on conflict do nothing
+  )
+  select * from freed`,
+);
+
+/** Another life for a dead job: the only way out of an end, and only by hand. */
+const revive = statement<JobRow>(
+  'job.revive',
+  `
+  with alive as (
+    update job set state = 'queued', tries = 0, start_attempts = 0, excluded = '{}', note = null, settled_at = null, deadline = null,
+      available_at = (select farm_now())
+    where id = $job_id and state = 'dead' returning *
+  ), class as (
+    insert into job_class (class, kind, pool, labels, account, limits)
+    select class, kind, pool, labels, account, limits from alive on conflict do nothing
+  )
+  select * from alive`,
+);
+
+/** A person who puts a job back says that its machines are well again. */
+const forgetExclusions = statement<unknown>(
+  'job.forget_exclusions',
+  `update job set excluded = '{}' where id = $job_id`,
+);
+
+/** The job's lock is held: sequences have no gap and no twin. */
+const signal = statement<{ seq: number }>(
+  'job.signal',
+  `insert into signal (job, seq, kind, body)
+   select $job_id, 1 + coalesce(max(seq), 0), $kind, $body from signal where job = $job_id
+   returning seq`,
+);
+const signalOutcomes = statement<{ seq: number; kind: string; outcome: string | null }>(
+  'job.signal_outcomes',
+  `select seq, kind, outcome from signal where job = $job_id order by seq`,
+);
+
+/** Newest first; the cursor is the last seq shown. */
+const list = statement<JobRow>(
+  'job.list',
+  `select * from job
+   where ($state::text is null or state = $state) and ($scope::text is null or scope = $scope)
+     and ($worker::text is null or holder = $worker) and ($before::bigint is null or seq < $before)
+   order by seq desc limit $limit::int`,
+);
+const leasesOf = statement<PastLease & { readonly job: string }>(
+  'job.leases_of',
+  `select job, epoch, lease_id, worker, boot, granted_at, ended_how from lease where job = any($jobs::uuid[]) order by job, epoch`,
+);
+const pastLease = statement<PastLease>(
+  'job.past_lease',
+  `select epoch, lease_id, worker, boot, granted_at, ended_how from lease where job = $job_id and epoch = $epoch`,
+);
+/** Counted by the indexes of each state. */
+const counts = statement<{ queued: number; held: number; leased: number; dead: number }>(
+  'job.counts',
+  `select (select count(*) from job where state = 'queued') as queued, (select count(*) from job where state = 'held') as held,
+     (select count(*) from job where state = 'leased') as leased, (select count(*) from job where state = 'dead') as dead`,
+);
+
+const setLimit = statement<unknown>(
+  'job.set_limit',
+  `insert into quota (name, max) values ($name, $max) on conflict (name) do update set max = excluded.max`,
+);
+/** The longer pause stands. */
+const pauseAccount = statement<unknown>(
+  'job.pause_account',
+  `insert into quota as q (name, paused_until, paused_reason)
+   values ('account:' || $account, (select farm_now()) + $ms::float8 * interval '1 ms', $reason)
+   on conflict (name) do update set paused_until = excluded.paused_until, paused_reason = excluded.paused_reason
+   where q.paused_until is null or q.paused_until < excluded.paused_until`,
+);
+
+export const queueSql = {
+  submit,
+  endQueued,
+  flagEnd,
+  flagEndOf,
+  unflagPause,
+  hold,
+  release,
+  revive,
+  forgetExclusions,
+  signal,
+  signalOutcomes,
+  list,
+  leasesOf,
+  pastLease,
+  counts,
+  setLimit,
+  pauseAccount,
+};

@@ -1,0 +1,44 @@
+import { FarmError, limits, utf8Length } from '#contracts';
+import type { Transaction } from '#store';
+import type { QueueContext } from './context.js';
+import type { NewJob } from './job.js';
+import { queueSql } from './sql/queue.js';
+
+export async function submit(context: QueueContext, tx: Transaction, job: NewJob): Promise<void> {
+  const { id, kind, scope = null, payload = {}, pool = 'default', account = null, prefer, delay_ms = 0 } = job;
+  const labels = distinct(job.labels ?? []);
+  const counted = distinct([...(job.limits ?? []), ...(account === null ? [] : [`account:${account}`])]);
+  const body = JSON.stringify(payload);
+  if (utf8Length(body) > limits.payloadBytes) {
+    throw new FarmError('too_large', `The payload of a job is at most ${limits.payloadBytes} bytes.`, {
+      hint: 'Keep what is larger where its worker can fetch it, and name it in the payload.',
+    });
+  }
+  const state = job.held ? 'held' : 'queued';
+  tx.later(queueSql.submit, {
+    id,
+    kind,
+    scope,
+    pool,
+    labels,
+    class: [pool, kind, account ?? '', labels.join(','), counted.join(',')].join('|'),
+    priority: job.priority ?? 0,
+    fairness_key: job.fairness_key ?? scope ?? kind,
+    weight: job.weight ?? 1,
+    limits: counted,
+    account,
+    state,
+    delay_ms,
+    prefer: prefer?.worker ?? null,
+    prefer_ms: prefer?.ms ?? null,
+    deadline_ms: job.deadline_ms ?? null,
+    payload: body,
+  });
+  if (state === 'held') return;
+  const ring = { id, kind, pool, labels, account, prefer: prefer?.worker ?? null, after_ms: delay_ms };
+  tx.afterCommit(() => context.ring(ring));
+}
+
+function distinct(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort();
+}
