@@ -10,6 +10,7 @@ export interface NodeProcessOptions {
   /** For messages: `controller`, `worker 1`. */
   readonly name: string;
   readonly program: string;
+  readonly args?: readonly string[];
   /** Beside the allow list; secrets may stand here, never in the arguments. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where its stderr goes (0600, appended). */
@@ -45,7 +46,7 @@ export interface NodeProcess {
 export async function startNodeProcess(options: NodeProcessOptions): Promise<NodeProcess> {
   const log = await open(options.log, 'a', 0o600);
   try {
-    const child = spawn(process.execPath, ['--enable-source-maps', options.program], {
+    const child = spawn(process.execPath, ['--enable-source-maps', options.program, ...(options.args ?? [])], {
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', log.fd],
       env: { ...childEnvironment(), ...onlySet(options.env) },

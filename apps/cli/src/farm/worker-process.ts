@@ -15,9 +15,9 @@ export interface WorkerOptions {
   readonly slots?: number | undefined;
   /** A join ticket, given by stdin; needed once. */
   readonly ticket?: string | undefined;
-  /** Where it writes the tokens that it holds: for the demonstration of late writes only. */
-  readonly traceTokens?: string | undefined;
-  /** More of its environment. */
+  /** Wait while another process uses this identity, as a killed worker's does for a lease time (D16). */
+  readonly wait?: boolean;
+  /** More variables of the worker. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly onEvent?: (event: WorkerEvent) => void;
 }
@@ -46,19 +46,19 @@ export function hasJoined(home: string): boolean {
 
 /** Starts a worker and waits until the farm knows it. FarmError when it does not come up, naming its log. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { name, home, url, log, slots, ticket, traceTokens, env, onEvent } = options;
+  const { name, home, url, log, slots, ticket, wait, env, onEvent } = options;
   await makePrivateFolder(home);
   const process = await startNodeProcess({
     name: `worker ${name}`,
     program: programOf('worker'),
+    args: wait === true ? ['--wait'] : [],
     log,
     env: {
-      ...env,
       LONGSHORE_WORKER_HOME: home,
       LONGSHORE_URL: url,
       LONGSHORE_WORKER_NAME: name,
       LONGSHORE_WORKER_SLOTS: slots === undefined ? undefined : String(slots),
-      LONGSHORE_WORKER_TRACE_TOKENS_FILE: traceTokens,
+      ...env,
     },
     ...(ticket !== undefined && { input: `${ticket}\n` }),
     onLine: (line) => passOn(line, onEvent),

@@ -2,7 +2,7 @@ import { FarmError } from '#contracts';
 import { readIfThere } from './private-file.js';
 
 /** How a controller logs in at the nats-server. */
-export type NatsLogin =
+type NatsLogin =
   | { readonly kind: 'creds'; readonly creds: string }
   | { readonly kind: 'password'; readonly user: string; readonly password: string }
   | { readonly kind: 'token'; readonly token: string };

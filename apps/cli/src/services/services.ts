@@ -23,7 +23,7 @@ export interface Services {
   stop(): Promise<void>;
 }
 
-export interface StartedService {
+interface StartedService {
   readonly name: 'postgres' | 'nats';
   readonly pid: number;
   readonly port: number;

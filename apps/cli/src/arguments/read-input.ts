@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { type Contract, FarmError, type FieldError } from '#contracts';
+import type { ArgumentField } from './fields.js';
+
+type Given = Readonly<Record<string, unknown>>;
+
+/**
+ * The input of a call from a whole JSON document (`--input`) and single arguments on top of it. It is checked here too, so that
+ * a wrong call is told without a farm; it goes out as given, and the farm fills the defaults. FarmError invalid_input.
+ */
+export function readInput(contract: Contract, fields: readonly ArgumentField[], given: Given, whole: unknown): unknown {
+  const single = fields.flatMap((field) => {
+    const value = given[field.name];
+    return value === undefined ? [] : [[field.name, typedValue(field, value)]];
+  });
+  const input = { ...asObject(whole), ...Object.fromEntries(single) };
+  const parsed = contract.input.safeParse(input, { reportInput: true });
+  if (parsed.success) return input;
+  throw new FarmError('invalid_input', 'The arguments do not fit.', {
+    fields: parsed.error.issues.map((issue) => fieldError(issue, contract, fields)),
+    hint: 'Add --help to see the arguments of this command.',
+  });
+}
+
+function typedValue(field: ArgumentField, value: unknown): unknown {
+  if (field.nullable && value === 'none') return null;
+  if (field.shape !== 'number' || typeof value !== 'string') return value;
+  const number = Number(value);
+  return value.trim() === '' || Number.isNaN(number) ? value : number;
+}
+
+function asObject(whole: unknown): Given {
+  if (whole === undefined) return {};
+  const parsed = z.record(z.string(), z.unknown()).safeParse(whole);
+  if (parsed.success) return parsed.data;
+  throw new FarmError('invalid_input', 'The document given with --input is not a JSON object.');
+}
+
+function fieldError(issue: z.core.$ZodIssue, contract: Contract, fields: readonly ArgumentField[]): FieldError {
+  const [first, ...rest] = issue.path.map(String);
+  const field = fields.find(({ name }) => name === first);
+  const named = field === undefined ? `/${first ?? ''}` : asTyped(field, contract);
+  return { path: [named, ...rest].join('/'), rule: ruleOf(issue) };
+}
+
+const asTyped = (field: ArgumentField, contract: Contract) =>
+  contract.positional.includes(field.name) ? `<${field.name}>` : `--${field.flag}`;
+
+const Rule = z.looseObject({ rule: z.string() });
+
+function ruleOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'custom') return Rule.safeParse(issue.params).data?.rule ?? 'not permitted';
+  if (issue.code === 'invalid_type') return issue.input === undefined ? 'is missing' : `must be a ${issue.expected}`;
+  if (issue.code === 'unrecognized_keys') return 'has unknown fields';
+  return issue.code.replaceAll('_', ' ');
+}

@@ -1,0 +1,64 @@
+import { Command, CommanderError } from 'commander';
+import { FarmError } from '#contracts';
+import { addCatalogue } from './commands/add-catalogue.js';
+import { addDemo } from './commands/demo/add-demo.js';
+import { addDoctor } from './commands/doctor/add-doctor.js';
+import { CommandFailed, type Frame } from './commands/frame.js';
+import { addTask } from './commands/task/add-task.js';
+import { addUp } from './commands/up.js';
+import { addWorker } from './commands/worker.js';
+import { addWorkflowImport } from './commands/workflow-import.js';
+import { failureOf, tellFailure } from './output/failure.js';
+import { openScreen, type Surroundings } from './output/screen.js';
+import { productVersion } from './product-version.js';
+
+const usageExit = 2;
+
+/** Runs one command line and answers its exit code (A9.3). It never throws and never ends the process. */
+export async function runCommandLine(words: readonly string[], surroundings: Surroundings): Promise<number> {
+  const screen = openScreen(surroundings, words.includes('--json'));
+  const program = buildProgram({ surroundings });
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommandFailed) return error.exit;
+    if (error instanceof CommanderError) return endOfUsage(error, () => screen.answer(usageError(error)));
+    const failure = failureOf(error);
+    tellFailure(failure, screen);
+    return failure.exit;
+  }
+}
+
+export function buildProgram(frame: Frame): Command {
+  const { stdout, stderr } = frame.surroundings;
+  const program = new Command('longshore')
+    .description('Runs coding agents on your own machines as one farm.')
+    .version(productVersion())
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .showHelpAfterError('Add --help to see what there is.')
+    .helpCommand(false)
+    // A group such as `worker` has options of its own: what stands behind a subcommand is the subcommand's.
+    .enablePositionalOptions();
+  addUp(program, frame);
+  addDemo(program, frame);
+  addDoctor(program, frame);
+  addTask(program, frame);
+  addWorker(program, frame);
+  addCatalogue(program, frame);
+  addWorkflowImport(program, frame);
+  return program;
+}
+
+/** Help is an answer; everything else that commander ends with is bad usage (A9.4). */
+function endOfUsage(error: CommanderError, tell: () => void): number {
+  if (error.exitCode === 0) return 0;
+  tell();
+  return usageExit;
+}
+
+function usageError(error: CommanderError): unknown {
+  const { code, detail } = new FarmError('invalid_input', error.message.replace(/^error: /, ''));
+  return { ok: false, error: { code, message: detail, hint: 'Add --help to see what there is.', who: 'caller' } };
+}

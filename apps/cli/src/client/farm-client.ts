@@ -1,0 +1,114 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Agent, fetch } from 'undici';
+import { z } from 'zod';
+import { type Contract, type CredentialFile, FarmError, headers, objectPaths } from '#contracts';
+import { RemoteError } from '../output/failure.js';
+import { readCredential } from './credential.js';
+import { PersonToken } from './person-token.js';
+import { noAnswer, refusal, type SendJson, sendJson } from './send-json.js';
+
+export interface CallOptions {
+  /** The person means exactly this call (A6.1). */
+  readonly confirm?: boolean;
+  /** Makes a repetition the same act (S3.3). */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+const Envelope = z.looseObject({ result: z.unknown() });
+
+type Asked<O extends z.ZodType> = Contract<string, z.ZodType, O>;
+
+/** The farm as a person at the command line reaches it. */
+export interface FarmClient {
+  readonly url: string;
+  /** Errors: RemoteError for what the farm refuses, FarmError unavailable when none answers. */
+  call<O extends z.ZodType>(contract: Asked<O>, input: unknown, options?: CallOptions): Promise<z.output<O>>;
+  /** Sends a bundle, named by the SHA-256 of its bytes (D19). */
+  putSource(sha256: string, file: string, signal?: AbortSignal): Promise<void>;
+  /** Fetches a Task's branch as a bundle into a file. */
+  getResult(taskId: string, to: string, signal?: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openFarmClient(credentialFile: string): Promise<FarmClient> {
+  return farmClient(await readCredential(credentialFile), credentialFile);
+}
+
+export function farmClient(credential: CredentialFile, credentialFile: string): FarmClient {
+  const { url } = credential;
+  // Long polls and large bundles: what ends a call is its signal, or the farm.
+  const dispatcher = new Agent({ headersTimeout: 120_000, bodyTimeout: 300_000, connect: { timeout: 10_000 } });
+  const send: SendJson = sendJson(dispatcher);
+  const token = new PersonToken(credential, credentialFile, send);
+
+  /** A token that a restored or reset farm no longer knows is asked for again, once. */
+  async function withToken<T>(use: (bearer: Readonly<Record<string, string>>) => Promise<T>): Promise<T> {
+    try {
+      return await use({ authorization: `Bearer ${await token.get()}` });
+    } catch (error) {
+      if (!(error instanceof RemoteError) || error.problem.code !== 'unauthenticated') throw error;
+      return await use({ authorization: `Bearer ${await token.renew()}` });
+    }
+  }
+
+  return {
+    url,
+    async call(contract, input, { confirm, idempotencyKey, signal } = {}) {
+      const answer = await withToken((bearer) =>
+        send('POST', `${url}/v1/operations/${contract.name}`, {
+          body: { input, ...(confirm === true && { confirm }) },
+          headers: { ...bearer, ...(idempotencyKey !== undefined && { [headers.idempotencyKey]: idempotencyKey }) },
+          signal,
+        }),
+      );
+      return answerOf(contract, Envelope.parse(answer).result);
+    },
+    async putSource(sha256, file, signal) {
+      const { size } = await stat(file);
+      const road = `${url}${objectPaths.source.replace(':sha256', sha256)}`;
+      await withToken(async (bearer) => {
+        const response = await fetch(road, {
+          method: 'PUT',
+          headers: { ...bearer, 'content-type': 'application/octet-stream', 'content-length': String(size) },
+          body: createReadStream(file),
+          duplex: 'half',
+          redirect: 'error',
+          dispatcher,
+          ...(signal && { signal }),
+        }).catch((error: unknown) => {
+          throw noAnswer(road, error);
+        });
+        const text = await response.text();
+        if (!response.ok) throw refusal(response.status, text);
+      });
+    },
+    async getResult(taskId, to, signal) {
+      const road = `${url}${objectPaths.result.replace(':task', taskId)}`;
+      await withToken(async (bearer) => {
+        const response = await fetch(road, {
+          headers: bearer,
+          redirect: 'error',
+          dispatcher,
+          ...(signal && { signal }),
+        }).catch((error: unknown) => {
+          throw noAnswer(road, error);
+        });
+        if (!response.ok || response.body === null) throw refusal(response.status, await response.text());
+        await pipeline(Readable.fromWeb(response.body), createWriteStream(to, { mode: 0o600 }));
+      });
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function answerOf<O extends z.ZodType>(contract: Asked<O>, result: unknown): z.output<O> {
+  const parsed = contract.output.safeParse(result);
+  if (parsed.success) return parsed.data;
+  throw new FarmError('invalid_output', `The farm's answer to ${contract.name} is not one that this version knows.`, {
+    hint: 'The farm and this command have different versions: use the same on both sides.',
+  });
+}

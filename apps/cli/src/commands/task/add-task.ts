@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+import type { Frame } from '../frame.js';
+import { addTaskCheckout } from './task-checkout.js';
+import { addTaskControl } from './task-control.js';
+import { addTaskGet, addTaskList } from './task-look.js';
+import { addTaskStart } from './task-start.js';
+import { addTaskWatch } from './task-watch.js';
+
+/** The commands of a Task that need files, git or patience; `task events` and `task control` are generated beside them. */
+export function addTask(program: Command, frame: Frame): void {
+  addTaskStart(program, frame);
+  addTaskList(program, frame);
+  addTaskGet(program, frame);
+  addTaskWatch(program, frame);
+  addTaskControl(program, frame, 'resume');
+  addTaskControl(program, frame, 'cancel');
+  addTaskCheckout(program, frame);
+}

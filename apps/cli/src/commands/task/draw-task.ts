@@ -1,0 +1,72 @@
+import type { TaskView } from '#contracts';
+import type { Paint } from '../../output/screen.js';
+import { drawPairs, drawTable } from '../../output/table.js';
+import { plainLine, plainText } from '../../output/terminal-text.js';
+
+/** A Task on a page: where it stands, its team, what needs you, the Result. */
+export function drawTask(view: TaskView, paint: Paint): string {
+  const { workflow, team, attention, rescues } = view;
+  const parts = [
+    `${paint.bold(view.task_id)}  ${plainLine(view.title)}`,
+    drawPairs(
+      [
+        ['status', view.pause_reason === null ? view.product_status : `${view.product_status} (${view.pause_reason})`],
+        ['workflow', `${workflow.workflow_id} revision ${workflow.revision_no}`],
+        ['started', view.started_at],
+        ['ended', view.ended_at],
+        ['you may', view.actions.map((action) => action.kind)],
+      ],
+      paint,
+    ),
+    drawTable(
+      ['member', 'state', 'latest update'],
+      team.map((member) => [member.name, member.state, member.latest_update]),
+      paint,
+    ),
+  ];
+  if (attention.length > 0)
+    parts.push(
+      drawTable(
+        ['needs you', 'why'],
+        attention.map((item) => [item.kind, item.summary]),
+        paint,
+      ),
+    );
+  if (rescues.length > 0) {
+    const rows = rescues.map((rescue) => [rescue.ref, rescue.member_id, rescue.why, rescue.kept_at]);
+    parts.push(drawTable(['kept, not merged', 'member', 'why', 'when'], rows, paint));
+  }
+  if (view.result !== null) parts.push(drawResult(view, paint));
+  return parts.join('\n\n');
+}
+
+/** How a Task ended: summary, branch, commit, the files, and the way to them. */
+export function drawResult(view: TaskView, paint: Paint): string {
+  const { result, task_id } = view;
+  if (result === null) return `${paint.bold(task_id)} ${view.status}, without a Result`;
+  const head = result.outcome === 'green' ? paint.green('green') : paint.yellow(result.outcome);
+  const files = result.files_changed.map((file) => [
+    file.status,
+    file.path,
+    sign('+', file.additions),
+    sign('-', file.deletions),
+  ]);
+  const hidden = result.files_changed_total - result.files_changed.length;
+  return [
+    `${paint.bold('Result')}  ${head}  ${plainText(result.summary)}`,
+    ...(result.details === null ? [] : [plainText(result.details)]),
+    drawPairs(
+      [
+        ['branch', result.branch],
+        ['commit', result.commit],
+        ['workspace', result.isolation === null ? null : result.isolation.backend],
+      ],
+      paint,
+    ),
+    ...(files.length === 0 ? ['No files were changed.'] : [drawTable(['', 'file', '', ''], files, paint)]),
+    ...(hidden > 0 ? [`… and ${hidden} more`] : []),
+    ...(result.branch === null ? [] : [paint.dim(`longshore task checkout ${task_id} brings the branch here`)]),
+  ].join('\n\n');
+}
+
+const sign = (mark: string, count: number | null) => (count === null ? '' : `${mark}${count}`);

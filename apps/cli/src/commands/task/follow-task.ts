@@ -1,0 +1,77 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { FarmError, type TaskEvent, type TaskView, taskEvents, taskGet } from '#contracts';
+import type { FarmClient } from '../../client/farm-client.js';
+import { CommandFailed, type CommandRun } from '../frame.js';
+import { drawResult } from './draw-task.js';
+import { eventLine } from './event-line.js';
+
+const waitSeconds = 20;
+const retryMs = 1_000;
+const terminal = new Set(['completed', 'cancelled']);
+
+export interface Follow {
+  readonly client: FarmClient;
+  readonly taskId: string;
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: TaskEvent) => void;
+  readonly onStatus?: (status: string) => void;
+  /** The farm stopped answering; it is asked again each second. */
+  readonly onAway?: () => void;
+}
+
+/**
+ * Reads a Task's record from its beginning, waiting for news, until the Task has ended; then answers what it has become.
+ * A farm that goes away meanwhile is waited for: the Task is not over because nobody can tell.
+ */
+export async function followEvents(follow: Follow): Promise<TaskView> {
+  const { client, taskId, signal, onEvent, onStatus } = follow;
+  let after = 0;
+  let status = '';
+  for (;;) {
+    const wait_seconds = terminal.has(status) ? 0 : waitSeconds;
+    const input = { task_id: taskId, after, limit: 500, wait_seconds };
+    const page = await untilAnswered(() => client.call(taskEvents, input, { signal }), follow, status !== '');
+    for (const event of page.events) onEvent(event);
+    after = page.events.at(-1)?.seq ?? after;
+    if (page.status !== status) onStatus?.(page.status);
+    status = page.status;
+    // A last look without news: what comes with the terminal status has been seen.
+    if (terminal.has(status) && page.events.length === 0)
+      return await client.call(taskGet, { task_id: taskId }, { signal });
+  }
+}
+
+async function untilAnswered<T>(ask: () => Promise<T>, { signal, onAway }: Follow, wasThere: boolean): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      const away = error instanceof FarmError && error.code === 'unavailable';
+      if (!away || !wasThere || signal.aborted) throw error;
+      if (tries === 0) onAway?.();
+      await pause(retryMs, undefined, { signal });
+    }
+  }
+}
+
+/** `task watch`: the steps as they come, then the Result. Ends 0 for a green Task, 1 for a blocked or cancelled one. */
+export async function followTask(run: CommandRun, taskId: string): Promise<void> {
+  const { screen, surroundings } = run;
+  const view = await followEvents({
+    client: await run.client(),
+    taskId,
+    signal: surroundings.signal,
+    onEvent: (event) => {
+      screen.answer(event);
+      screen.show(eventLine(event, screen.paint));
+    },
+    onAway: () => screen.say('the farm does not answer; waiting for it'),
+    onStatus: (status) => {
+      if (status === 'paused')
+        screen.say(`the Task is paused: longshore task get ${taskId} tells why; task resume ${taskId} goes on`);
+    },
+  });
+  screen.answer(view);
+  screen.show(drawResult(view, screen.paint));
+  if (view.result?.outcome !== 'green') throw new CommandFailed(1);
+}

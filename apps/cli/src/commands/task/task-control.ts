@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { FarmError, taskControl, taskGet } from '#contracts';
+import { argumentFields } from '../../arguments/fields.js';
+import { readInput } from '../../arguments/read-input.js';
+import { commandAt, type Frame, runs } from '../frame.js';
+
+const about = {
+  resume: 'Let a paused Task go on.',
+  cancel: 'End a Task without a Result; what was done is kept and never merged.',
+} as const;
+
+/**
+ * `task resume` and `task cancel`: the Task is read, and the action that it offers is called by its id. When the Task moves in
+ * between, the id is stale and nothing happens (I16).
+ */
+export function addTaskControl(program: Command, frame: Frame, kind: keyof typeof about): void {
+  const command = commandAt(program, ['task', kind])
+    .description(about[kind])
+    .argument('<task_id>')
+    .option('--yes', 'do exactly this, without a proposal first');
+  runs<{ yes?: boolean }>(command, frame, async (run, { yes }, [taskId]) => {
+    const { screen, surroundings } = run;
+    const { signal } = surroundings;
+    const input = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
+    const client = await run.client();
+    const view = await client.call(taskGet, input, { signal });
+    const action = view.actions.find((offered) => offered.kind === kind);
+    if (action === undefined)
+      throw notOffered(
+        kind,
+        view.product_status,
+        view.actions.map((offered) => offered.kind),
+      );
+    const answer = await client.call(
+      taskControl,
+      { task_id: view.task_id, action_id: action.id },
+      { confirm: yes === true, idempotencyKey: randomUUID(), signal },
+    );
+    screen.answer(answer);
+    screen.show(`${view.task_id} ${answer.status}`);
+  });
+}
+
+function notOffered(kind: string, status: string, offered: readonly string[]): FarmError {
+  const may = offered.length === 0 ? 'nothing can be done with it any more' : `it offers ${offered.join(', ')}`;
+  return new FarmError('conflict', `A Task that is ${status.replaceAll('_', ' ')} does not offer ${kind}: ${may}.`);
+}

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { taskGet, taskSearch } from '#contracts';
+import { argumentFields } from '../../arguments/fields.js';
+import { readInput } from '../../arguments/read-input.js';
+import { drawAnswer } from '../../output/draw-answer.js';
+import { commandAt, type Frame, runs } from '../frame.js';
+import { drawTask } from './draw-task.js';
+
+/** `task list`: what `task_search` answers. */
+export function addTaskList(program: Command, frame: Frame): void {
+  const command = commandAt(program, ['task', 'list'])
+    .alias('search')
+    .description(taskSearch.summary)
+    .option('--query <text>', 'words of title or prompt')
+    .option('--status <status>', 'working, waiting_for_you, completed, …')
+    .option('--limit <number>', 'at most so many')
+    .option('--cursor <text>', 'go on where the last page ended');
+  runs<Readonly<Record<string, unknown>>>(command, frame, async (run, options) => {
+    const fields = argumentFields(taskSearch);
+    const given = Object.fromEntries(fields.map(({ name }) => [name, options[name]]));
+    const input = readInput(taskSearch, fields, given, undefined);
+    const answer = await (await run.client()).call(taskSearch, input, { signal: run.surroundings.signal });
+    run.screen.answer(answer);
+    const columns = ['task_id', 'title', 'workflow_id', 'product_status', 'started_at', 'ended_at'];
+    run.screen.show(drawAnswer(answer, run.screen.paint, columns));
+  });
+}
+
+export function addTaskGet(program: Command, frame: Frame): void {
+  const command = commandAt(program, ['task', 'get']).description(taskGet.summary).argument('<task_id>');
+  runs(command, frame, async (run, _options, [taskId]) => {
+    const input = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
+    const view = await (await run.client()).call(taskGet, input, { signal: run.surroundings.signal });
+    run.screen.answer(view);
+    run.screen.show(drawTask(view, run.screen.paint));
+  });
+}

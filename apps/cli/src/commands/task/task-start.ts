@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { FarmError, type InputOf, taskStart } from '#contracts';
+import { bundleCheckout } from '#git';
+import { argumentFields } from '../../arguments/fields.js';
+import { readInput } from '../../arguments/read-input.js';
+import type { FarmClient } from '../../client/farm-client.js';
+import { plainLine } from '../../output/terminal-text.js';
+import { type CommandRun, commandAt, type Frame, runs } from '../frame.js';
+import { readNamedText } from '../read-document.js';
+import { followTask } from './follow-task.js';
+import { isInsideCheckout } from './inside-checkout.js';
+
+interface StartFlags {
+  readonly workflow: string;
+  readonly promptFile?: string;
+  readonly source?: string;
+  readonly empty?: boolean;
+  readonly title?: string;
+  readonly pool?: string;
+  readonly label?: readonly string[];
+  readonly priority?: string;
+  readonly idempotencyKey?: string;
+  readonly watch?: boolean;
+}
+
+type Source = InputOf<typeof taskStart>['source'];
+
+/** `task start`: the prompt by argument, stdin or file; the files of the checkout that one stands in, or of none. */
+export function addTaskStart(program: Command, frame: Frame): void {
+  const command = commandAt(program, ['task', 'start'])
+    .description(taskStart.summary)
+    .argument('[prompt]', 'what is to be done; `-` reads it from stdin')
+    .requiredOption('--workflow <id>', 'the team that does it')
+    .option('--prompt-file <file>', 'read the prompt from a file')
+    .option('--source <dir>', 'git checkout to start from, with its unfinished work (else the one that you stand in)')
+    .option('--empty', 'start from an empty repository')
+    .option('--title <text>', "else the prompt's first line")
+    .option('--pool <name>', 'which workers')
+    .option('--label <label>', 'what a machine must have; repeatable', (value: string, all: readonly string[] = []) => [
+      ...all,
+      value,
+    ])
+    .option('--priority <number>', '-100 to 100')
+    .option('--idempotency-key <key>', 'starting again with this key is no second Task')
+    .option('--watch', 'stay and show the work until it ends');
+  runs<StartFlags>(command, frame, async (run, flags, [prompt]) => {
+    const { screen, surroundings } = run;
+    const { workflow: workflow_id, title, pool, label: labels, priority } = flags;
+    const given = { workflow_id, title, pool, labels, priority, prompt: await promptOf(prompt, flags, surroundings) };
+    const input = readInput(taskStart, argumentFields(taskStart), given, undefined);
+    const client = await run.client();
+    const source = await sourceOf(run, client, flags);
+    // Made before the first try: a repetition of ours after a lost answer is no second Task.
+    const idempotencyKey = flags.idempotencyKey ?? randomUUID();
+    const started = await client.call(
+      taskStart,
+      { ...Object(input), source },
+      { idempotencyKey, signal: surroundings.signal },
+    );
+    screen.answer(started);
+    screen.show(`${screen.paint.bold(started.task_id)} ${started.status}`);
+    if (flags.watch === true) await followTask(run, started.task_id);
+    else screen.say(`longshore task watch ${started.task_id} shows the work`);
+  });
+}
+
+async function promptOf(
+  prompt: string | undefined,
+  { promptFile }: StartFlags,
+  surroundings: CommandRun['surroundings'],
+): Promise<string> {
+  if (prompt !== undefined && promptFile !== undefined) {
+    throw new FarmError('invalid_input', 'The prompt was given twice: as an argument and with --prompt-file.');
+  }
+  const name = promptFile ?? (prompt === '-' ? '-' : undefined);
+  if (name !== undefined) return await readNamedText(name, surroundings);
+  if (prompt !== undefined) return prompt;
+  throw new FarmError('invalid_input', 'There is no prompt.', {
+    hint: 'Give it as an argument, with --prompt-file FILE, or as `-` by stdin.',
+  });
+}
+
+async function sourceOf(run: CommandRun, client: FarmClient, flags: StartFlags): Promise<Source> {
+  const { cwd } = run.surroundings;
+  if (flags.empty === true) {
+    if (flags.source === undefined) return { kind: 'empty' };
+    throw new FarmError('invalid_input', '--empty and --source exclude each other.');
+  }
+  if (flags.source === undefined && !(await isInsideCheckout(cwd))) {
+    throw new FarmError('source_refused', 'You do not stand in a git checkout.', {
+      hint: 'Name one with --source DIR, or start from nothing with --empty.',
+    });
+  }
+  return await sendCheckout(run, client, resolve(cwd, flags.source ?? '.'));
+}
+
+/** The checkout as a bundle, sent under the name of its bytes; nothing of it stays here (D19). */
+export async function sendCheckout(run: CommandRun, client: FarmClient, dir: string): Promise<Source> {
+  const { screen, surroundings } = run;
+  const folder = await mkdtemp(join(tmpdir(), 'longshore-source-'));
+  try {
+    const made = await bundleCheckout({ dir, out: join(folder, 'source.bundle') });
+    for (const path of made.nested) screen.say(`left out, a repository of its own: ${plainLine(path)}`);
+    if (made.dirty) screen.say('the unfinished work of the checkout goes along, as one commit on its HEAD');
+    await client.putSource(made.sha256, made.bundle, surroundings.signal);
+    return { kind: 'bundle', sha256: made.sha256, commit: made.base, head: made.head, dirty: made.dirty };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

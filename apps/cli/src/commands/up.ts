@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { FarmError } from '#contracts';
+import { farmFolder } from '../client/farm-folder.js';
+import { LocalFarm } from '../farm/local-farm.js';
+import type { Screen } from '../output/screen.js';
+import { drawPairs } from '../output/table.js';
+import { commandAt, type Frame, runs } from './frame.js';
+import { tellWorkerEvent } from './worker-events.js';
+
+interface UpFlags {
+  readonly workers: string;
+  readonly slots: string;
+  readonly port: string;
+  readonly host?: string;
+  readonly publicUrl?: string;
+  readonly insecure?: boolean;
+  readonly install?: boolean;
+}
+
+/** `up` (npm start): the farm of this machine, kept up until Ctrl-C, which drains it; a second Ctrl-C ends it at once. */
+export function addUp(program: Command, frame: Frame): void {
+  const command = commandAt(program, ['up'])
+    .description('Run the farm of this machine: PostgreSQL, NATS, a controller and workers.')
+    .option('--workers <number>', 'workers on this machine', '1')
+    .option('--slots <number>', 'sessions at once, per worker', '2')
+    .option('--port <number>', 'port of the controller; 0 takes a free one', '4180')
+    .option('--host <address>', 'address to listen at (else 127.0.0.1); others need TLS or --insecure')
+    .option('--public-url <url>', 'address under which other machines reach this farm')
+    .option('--insecure', 'serve another address than loopback without TLS: behind a proxy that has it')
+    .option('--install', 'nats-server may be installed by the package manager');
+  runs<UpFlags>(command, frame, async (run, flags) => {
+    const { screen, surroundings } = run;
+    const count = wholeNumber('--workers', flags.workers, 0, 64);
+    const slots = wholeNumber('--slots', flags.slots, 1, 256);
+    const port = wholeNumber('--port', flags.port, 0, 65_535);
+    const data = farmFolder(surroundings.env, run.data);
+    const say = (line: string) => screen.say(line);
+    const stopped = new StopRequest();
+    const { host, publicUrl, insecure, install } = flags;
+    say(`starting the farm in ${data}`);
+    const farm = await LocalFarm.open({
+      data,
+      env: { ...surroundings.env },
+      port,
+      host,
+      publicUrl,
+      insecure,
+      install,
+      again: true,
+      say,
+    });
+    try {
+      for (let number = 1; number <= count && !stopped.asked; number += 1) {
+        const name = `local-${number}`;
+        await farm.addWorker({ name, slots, onEvent: (event) => tellWorkerEvent({ ...event, worker: name }, screen) });
+      }
+      tellFarm(farm, data, count, screen);
+      await stopped.first;
+      say('draining: workers hand in what they have (Ctrl-C again ends at once)');
+    } finally {
+      stopped.onSecond(() => farm.endAtOnce());
+      await farm.stop();
+      stopped.close();
+    }
+    say('the farm is down; its state is kept');
+  });
+}
+
+function tellFarm(farm: LocalFarm, data: string, workers: number, screen: Screen): void {
+  const join_command = `npm run longshore -- worker --join ${farm.url}`;
+  const facts = {
+    url: farm.url,
+    credential_file: farm.credentialFile,
+    data,
+    logs: join(data, 'logs'),
+    workers,
+    join_command,
+    ticket_command: 'npm run longshore -- worker invite',
+  };
+  screen.answer({ ready: true, ...facts });
+  screen.show(
+    drawPairs(
+      [
+        ['farm', facts.url],
+        ['credential', `${facts.credential_file} (0600; the CLI on this machine uses it by itself)`],
+        ['state', facts.data],
+        ['logs', facts.logs],
+        ['workers', `${workers} on this machine`],
+        ['another one', `${join_command}   (asks for a ticket: ${facts.ticket_command})`],
+        ['look', 'npm run longshore -- status'],
+      ],
+      screen.paint,
+    ),
+  );
+  screen.say('Ctrl-C drains and ends it.');
+}
+
+/** SIGINT and SIGTERM, first and second. */
+class StopRequest {
+  readonly first: Promise<void>;
+  asked = false;
+  private second: (() => void) | undefined;
+  private resolveFirst: () => void = () => undefined;
+  private readonly heard = (): void => {
+    if (this.asked) this.second?.();
+    this.asked = true;
+    this.resolveFirst();
+  };
+
+  constructor() {
+    this.first = new Promise((resolve) => {
+      this.resolveFirst = resolve;
+    });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, this.heard);
+  }
+
+  onSecond(act: () => void): void {
+    this.second = act;
+  }
+
+  close(): void {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, this.heard);
+  }
+}
+
+function wholeNumber(flag: string, given: string, low: number, high: number): number {
+  const number = Number(given);
+  if (given.trim() !== '' && Number.isInteger(number) && number >= low && number <= high) return number;
+  throw new FarmError('invalid_input', `${flag} is not a whole number from ${low} to ${high}.`);
+}

@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { password } from '@clack/prompts';
+import type { Command } from 'commander';
+import { FarmError, limits } from '#contracts';
+import { farmFolder } from '../client/farm-folder.js';
+import { readSecretFile } from '../client/private-read.js';
+import { logFolder } from '../farm/controller-process.js';
+import { hasJoined, startWorker } from '../farm/worker-process.js';
+import type { Surroundings } from '../output/screen.js';
+import { makePrivateFolder } from '../services/private-file.js';
+import { CommandFailed, commandAt, type Frame, runs } from './frame.js';
+import { tellWorkerEvent } from './worker-events.js';
+
+interface WorkerFlags {
+  readonly join?: string;
+  readonly ticketFile?: string;
+  readonly home?: string;
+  readonly slots?: string;
+  readonly name?: string;
+}
+
+/** `worker --join <url>`: this machine works for a farm, until Ctrl-C. Beside it stand the generated `worker list`, `pause`, … */
+export function addWorker(program: Command, frame: Frame): void {
+  const command = commandAt(program, ['worker'])
+    .description('Let this machine work for a farm; list and steer the machines of a farm.')
+    .option('--join <url>', 'address of the farm; the join ticket comes by prompt, stdin or --ticket-file')
+    .option('--ticket-file <file>', 'file (0600) that holds the join ticket')
+    .option('--home <dir>', 'folder of this worker (else <data>/worker)')
+    .option('--slots <number>', 'sessions at once')
+    .option('--name <name>', 'name of this machine in the farm');
+  runs<WorkerFlags>(command, frame, async (run, flags) => {
+    const { screen, surroundings } = run;
+    if (flags.join === undefined) command.help({ error: true });
+    const url = addressOf(flags.join ?? '');
+    const data = farmFolder(surroundings.env, run.data);
+    const home = flags.home ?? join(data, 'worker');
+    await makePrivateFolder(home);
+    const ticket = hasJoined(home) ? undefined : await readTicket(flags.ticketFile, surroundings);
+    const log = join(await logFolder(home), 'worker.log');
+    const worker = await startWorker({
+      name: flags.name ?? (surroundings.env.HOSTNAME || 'worker'),
+      home,
+      url,
+      log,
+      slots: flags.slots === undefined ? undefined : slotsOf(flags.slots),
+      ticket,
+      onEvent: (event) => {
+        screen.answer(event);
+        tellWorkerEvent(event, screen);
+      },
+    });
+    screen.say(`worker ${worker.workerId} works for ${url}; its log is ${log}; Ctrl-C lets it hand in what it has`);
+    const stop = () => worker.process.signal('SIGTERM');
+    surroundings.signal.addEventListener('abort', stop, { once: true });
+    const { code, signal } = await worker.process.ended;
+    if (surroundings.signal.aborted || code === 0) return;
+    screen.say(`the worker ended by itself (${signal ?? `exit ${code}`}): see ${log}`);
+    throw new CommandFailed(1);
+  });
+}
+
+function addressOf(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '')
+    return url.origin;
+  throw new FarmError('invalid_input', 'The address after --join is not one of a farm.', {
+    hint: 'Its form is http://127.0.0.1:4180 or https://farm.example.org, without user and password.',
+  });
+}
+
+function slotsOf(given: string): number {
+  const slots = Number(given);
+  if (Number.isInteger(slots) && slots >= 1 && slots <= 1024) return slots;
+  throw new FarmError('invalid_input', '--slots is not a whole number from 1 to 1024.');
+}
+
+/** Never from the command line itself: every user of this machine can read that (H22). */
+async function readTicket(file: string | undefined, { stdin, env }: Surroundings): Promise<string> {
+  const given = file === undefined ? await askForTicket(stdin, env) : await readSecretFile(file);
+  const ticket = given?.trim() ?? '';
+  if (ticket !== '' && ticket.length <= 256) return ticket;
+  throw new FarmError('ticket_invalid', 'There is no join ticket there.', {
+    hint: `\`longshore worker invite\` at the farm makes one; it is good for ${limits.joinTicketSeconds / 60} minutes.`,
+  });
+}
+
+async function askForTicket(stdin: Surroundings['stdin'], env: Surroundings['env']): Promise<string> {
+  if (stdin.isTTY !== true || env.CI !== undefined) return await text(stdin);
+  const answer = await password({ message: 'Join ticket (`longshore worker invite` at the farm makes one)' });
+  return typeof answer === 'string' ? answer : '';
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { workflowImport } from '#contracts';
+import { drawTable } from '../output/table.js';
+import { CommandFailed, commandAt, type Frame, runs } from './frame.js';
+import { readNamedText } from './read-document.js';
+
+const refused = 2;
+
+/** `workflow import FILE`: all that is wrong at once, each with its line. */
+export function addWorkflowImport(program: Command, frame: Frame): void {
+  const command = commandAt(program, ['workflow', 'import'])
+    .description(workflowImport.summary)
+    .argument('<file>', 'YAML or JSON; `-` for stdin')
+    .option('--yes', 'do exactly this, without a proposal first');
+  runs<{ yes?: boolean }>(command, frame, async (run, { yes }, [file = '-']) => {
+    const { screen, surroundings } = run;
+    const document = await readNamedText(file, surroundings);
+    const answer = await (await run.client()).call(
+      workflowImport,
+      { document },
+      { confirm: yes === true, signal: surroundings.signal },
+    );
+    screen.answer(answer);
+    if (answer.accepted) {
+      const { workflow_id, revision_no, created } = answer;
+      screen.show(
+        `${workflow_id} revision ${revision_no} ${created ? 'published' : 'was published before: selected again'}`,
+      );
+      return;
+    }
+    const rows = answer.issues.map(({ line, column, path, message }) => [
+      `${file}:${line ?? '?'}:${column ?? '?'}`,
+      path,
+      message,
+    ]);
+    screen.show(drawTable(['where', 'path', 'what'], rows, screen.paint));
+    screen.say(
+      `${rows.length} ${rows.length === 1 ? 'thing is' : 'things are'} wrong with this workflow; nothing was stored.`,
+    );
+    throw new CommandFailed(refused);
+  });
+}
