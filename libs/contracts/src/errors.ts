@@ -85,8 +85,18 @@ export interface FieldError {
   readonly count?: number;
 }
 
+/** What an unconfirmed mutation would do (A6.2, A6.4). */
+export interface Proposal {
+  readonly summary: string;
+  /** At most 20, in order of id. */
+  readonly changes: readonly { readonly id: string; readonly before: unknown; readonly after: unknown }[];
+  /** The true number of changes. */
+  readonly count: number;
+}
+
 interface FarmErrorExtras {
   readonly fields?: readonly FieldError[];
+  readonly proposal?: Proposal;
   /** What the caller may do next, in one sentence. */
   readonly hint?: string;
   readonly retryAfterMs?: number;
@@ -100,6 +110,7 @@ interface FarmErrorExtras {
 export class FarmError extends Error {
   override readonly name = 'FarmError';
   readonly fields: readonly FieldError[] | undefined;
+  readonly proposal: Proposal | undefined;
   readonly hint: string | undefined;
   readonly retryAfterMs: number | undefined;
 
@@ -110,6 +121,7 @@ export class FarmError extends Error {
   ) {
     super(`${code}: ${detail}`, extras.cause === undefined ? undefined : { cause: extras.cause });
     this.fields = extras.fields;
+    this.proposal = extras.proposal;
     this.hint = extras.hint;
     this.retryAfterMs = extras.retryAfterMs;
   }

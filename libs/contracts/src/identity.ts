@@ -19,11 +19,18 @@ export const identityPaths = {
 /** Headers of ours: the job token beside the worker's bearer (D17), the key of a repeated call (S3.3). */
 export const headers = { jobToken: 'longshore-job', idempotencyKey: 'idempotency-key' } as const;
 
-export const Challenge = z.strictObject({ challenge: z.string(), farm_id: z.string() });
-
 /** Raw Ed25519 public key, base64url. */
 export const PublicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 export const Signature = z.string().regex(/^[A-Za-z0-9_-]{86}$/);
+
+export const Challenge = z.strictObject({
+  challenge: z.string(),
+  farm_id: z.string(),
+  /** Who joins compares its SHA-256 with the ticket's fingerprint before it shows the ticket (H36). */
+  controller_key: PublicKey,
+  /** Ed25519 by that key over `challenge\n<challenge>`. */
+  signature: Signature,
+});
 
 export const EnrolRequest = z.strictObject({
   ticket: z.string().max(256),

@@ -1,7 +1,7 @@
 export { bells, objectPaths } from './bells.js';
 export type { Contract, InputOf, OutputOf } from './contract.js';
 export { contract } from './contract.js';
-export type { FarmErrorCode, FieldError, WhoActs } from './errors.js';
+export type { FarmErrorCode, FieldError, Proposal, WhoActs } from './errors.js';
 export { errorCodes, exitCodeOf, FarmError, isFarmErrorCode } from './errors.js';
 export {
   Challenge,

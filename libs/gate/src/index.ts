@@ -1,14 +1,25 @@
+export { type Asker, type Exposure, exposureOf } from './access/exposure.js';
 export { DefinitionError, type DefinitionFault } from './definition/definition-error.js';
+export type { JsonSchema } from './definition/json-schema.js';
+export { cliPathOf } from './definition/names.js';
+export { type Gate, type GateCall, openGate } from './gate.js';
+export { ensureFirstPerson } from './identity/first-person.js';
+export { type Authenticated, Identity, type MintNats } from './identity/identity.js';
+export type { Invitation } from './identity/join-tickets.js';
+export type { BeatAnswer, LiveWorker, Workers } from './identity/workers.js';
+export { type FarmKeys, openFarmKeys } from './keys/farm-keys.js';
+export { type Counter, Metrics } from './metrics.js';
 export { identityMigration } from './migrations/0002-identity.js';
 export {
   type Access,
+  type AuditedLease,
+  type AuditNotes,
   type Call,
   type Catalogue,
   type Ceiling,
   type Operation,
   type OperationClass,
   operationFor,
-  type Preview,
   type Rule,
 } from './operation.js';
 export type {
@@ -20,3 +31,4 @@ export type {
   Principal,
   WorkerPrincipal,
 } from './principal.js';
+export { type Registry, registryOf } from './registry.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Contract, InputOf, OutputOf } from '#contracts';
+import type { Contract, InputOf, OutputOf, Proposal } from '#contracts';
 import type { Transaction } from '#store';
 import { checkDefinition } from './definition/check-definition.js';
 import { type JsonSchema, schemasOf } from './definition/json-schema.js';
@@ -29,6 +29,23 @@ export interface Access {
   readonly answer?: 'secret';
 }
 
+/** What a call leaves in the audit beside its own row. */
+export interface AuditNotes {
+  /** Under which lease the call was made. */
+  under(lease: AuditedLease): void;
+  /** Rows in place of the call's own; none for what is counted elsewhere (A7.9). */
+  instead(leases: readonly AuditedLease[]): void;
+  /** A further row, of another kind of call. */
+  also(operation: string, lease: AuditedLease): void;
+}
+
+export interface AuditedLease {
+  readonly job: string;
+  readonly epoch: number;
+  /** How many calls the row stands for. */
+  readonly count?: number;
+}
+
 /** One call, on its way through the gate. */
 export interface Call<Services> {
   readonly services: Services;
@@ -38,19 +55,12 @@ export interface Call<Services> {
   readonly job?: JobClaims;
   /** Idempotency key: a repeated call with it is answered and not done again. */
   readonly callId?: string;
-  /** HMAC of the input, as the audit and the receipt keep it. */
-  readonly inputHash: Uint8Array;
+  /** Says what the audit writes of this call. */
+  readonly audit: AuditNotes;
+  /** Milliseconds of the process's monotonic clock. */
+  readonly startedAt: number;
   /** The caller has gone. */
   readonly signal: AbortSignal;
-}
-
-/** What a mutation would do (A6.3, A6.4). */
-export interface Preview {
-  readonly summary: string;
-  /** At most 20, in order of id. */
-  readonly changes: readonly { readonly id: string; readonly before: unknown; readonly after: unknown }[];
-  /** The true number of changes. */
-  readonly count: number;
 }
 
 /**
@@ -59,20 +69,30 @@ export interface Preview {
  *  prepare  disk, git, waiting: outside any transaction, safe to repeat
  *  preview  says what `run` would do; read only
  *  run      everything that changes, in one transaction with its audit row; READ ONLY for class read (A2.11, A7.8)
+ *  waits    for a long poll: an attempt that it lets wait leaves no audit row
  */
 export interface Rule<Services, Input, Output, Prepared> {
   prepare?(input: Input, call: Call<Services>): Promise<Prepared>;
-  preview?(input: Input, call: Call<Services>, tx: Transaction): Promise<Preview>;
+  preview?(input: Input, call: Call<Services>, tx: Transaction): Promise<Proposal>;
   run(input: Input, prepared: Prepared, call: Call<Services>, tx: Transaction): Promise<Output>;
+  /** An answer that may wait for a better one: what to wait for, outside any transaction, before `run` is tried again. */
+  waits?(input: Input, output: Output, call: Call<Services>): (() => Promise<void>) | undefined;
 }
 
 /** An operation whose input has been read: nothing of it is parsed twice. */
 export interface ReadInput<Services> {
   /** Parsed, defaults filled in. For the hash only. */
   readonly value: unknown;
-  preview?(call: Call<Services>, tx: Transaction): Promise<Preview>;
-  /** Answers what runs in the transaction and returns an output that fits its contract, or throws `invalid_output`. */
-  prepare(call: Call<Services>): Promise<(tx: Transaction) => Promise<unknown>>;
+  preview?(call: Call<Services>, tx: Transaction): Promise<Proposal>;
+  /** Answers what runs in the transaction. */
+  prepare(call: Call<Services>): Promise<(tx: Transaction) => Promise<Attempt>>;
+}
+
+export interface Attempt {
+  /** Fits the contract; an output that does not has thrown `invalid_output`. */
+  readonly output: unknown;
+  /** Set when the call may wait and try again. */
+  readonly wait: (() => Promise<void>) | undefined;
 }
 
 export type ReadOutcome<Services> =

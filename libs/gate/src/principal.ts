@@ -20,6 +20,8 @@ export interface WorkerPrincipal {
   readonly pool: string;
   /** Fixed at enrolment, less what its beats dropped (H26). */
   readonly labels: readonly string[];
+  /** Names of the provider accounts of its own configuration. */
+  readonly accounts: readonly string[];
   /** What it said, at most its ceiling. */
   readonly slots: number;
   /** False while it is paused, draining or in quarantine: it gets nothing new, what it has goes on. */

@@ -25,7 +25,10 @@ export function readInput<Services, Input extends z.ZodType, Output extends z.Zo
       async prepare(call) {
         const prepared: unknown = await rule.prepare?.(input, call);
         if (!isPrepared(rule, prepared)) throw new TypeError('a rule without prepare takes nothing prepared');
-        return async (tx) => checkOutput(schemas.output, await rule.run(input, prepared, call, tx));
+        return async (tx) => {
+          const output = await rule.run(input, prepared, call, tx);
+          return { output: checkOutput(schemas.output, output), wait: rule.waits?.(input, output, call) };
+        };
       },
     },
   };

@@ -30,13 +30,14 @@ export function checkDefinition(contract: Contract, access: Access, hasPreview: 
   if (isNodeCatalogue !== (access.class === 'protocol'))
     refuse('catalogue_class', 'the job and member catalogues hold class protocol, and nothing else does');
 
-  if (!(input instanceof z.ZodObject) || !isStrict(input))
-    return refuse('input_not_strict', 'the root is z.strictObject');
-  const reserved = Object.keys(input.shape).find((field) => reservedFields.has(field));
+  const fields = strictFieldsOf(input);
+  if (fields === undefined) refuse('input_not_strict', 'the root is z.strictObject');
+  const reserved = fields?.find((field) => reservedFields.has(field));
   if (reserved !== undefined) refuse('reserved_field', `"${reserved}" belongs to the envelope`);
 }
 
 /** A plain z.object drops unknown keys silently: `confirm` would seem to be taken (A2.6). */
-function isStrict(input: z.ZodObject): boolean {
-  return input.def.catchall instanceof z.ZodNever;
+function strictFieldsOf(input: z.ZodType): readonly string[] | undefined {
+  if (!(input instanceof z.ZodObject) || !(input.def.catchall instanceof z.ZodNever)) return undefined;
+  return Object.keys(input.shape);
 }

@@ -25,9 +25,9 @@ create table worker (
   project text,
   labels text[] not null,
   slot_ceiling integer not null,
-  -- Said by its beats; it may only drop labels and slots.
-  announced_labels text[] not null default '{}',
-  slots integer not null default 0,
+  -- Said by its beats; it may only drop labels and slots. Null: it has said nothing yet.
+  announced_labels text[],
+  slots integer,
   busy integer not null default 0,
   accounts jsonb not null default '[]',
   versions jsonb not null default '{}',
@@ -36,6 +36,8 @@ create table worker (
   -- The one boot that holds the identity, until it says goodbye or is silent for a lease time (D16). Farm time.
   boot uuid,
   seen_at timestamptz,
+  -- Wall time of the same, for people: farm time stands still when nobody is left to answer (D25).
+  seen_wall_at timestamptz,
   goodbye_at timestamptz,
   -- Ruled by people.
   paused_at timestamptz,
@@ -88,7 +90,9 @@ create table audit (
   hash_key_id text,
   outcome text not null,
   job_id uuid,
-  epoch bigint
+  epoch bigint,
+  -- Calls that the row stands for: beats of one lease (A7.9).
+  calls integer not null default 1
 );
 create index audit_job on audit (job_id, epoch) where job_id is not null;
 

@@ -1,0 +1,242 @@
+import { FarmError, type FarmErrorCode } from '#contracts';
+import { claimReceipt, type Database, keepReply, type ReceiptKey, type Transaction } from '#store';
+import { needsConfirmation, propose } from './access/confirmation.js';
+import { type Asker, exposureOf } from './access/exposure.js';
+import { AuditTrail } from './audit/audit-trail.js';
+import { invalidInput } from './input-errors.js';
+import type { InputHasher } from './keys/farm-keys.js';
+import type { Metrics } from './metrics.js';
+import type { Attempt, Call, Operation, ReadInput } from './operation.js';
+import type { Door, JobClaims, Principal } from './principal.js';
+import type { Registry } from './registry.js';
+
+export interface GateCall {
+  readonly door: Door;
+  readonly principal: Principal;
+  /** Of the job token beside a worker's own, checked to be this worker's. */
+  readonly job?: JobClaims;
+  readonly name: string;
+  readonly input: unknown;
+  /** A person means exactly this call (A6.1). */
+  readonly confirm?: boolean;
+  readonly callId?: string;
+  readonly signal: AbortSignal;
+}
+
+export interface Gate<Services> {
+  /** What the operation answers. Errors: FarmError, and nothing else. */
+  call(request: GateCall): Promise<unknown>;
+  /** What this caller may call: the predicate is the call's own (A5.5). */
+  offeredTo(asker: Asker): readonly Operation<Services>[];
+}
+
+export interface GateOptions<Services> {
+  readonly registry: Registry<Services>;
+  readonly services: Services;
+  readonly database: Database;
+  readonly inputs: InputHasher;
+  readonly metrics: Metrics;
+  /**
+   * Errors: FarmError stale_lease. Before a kept answer of a member operation is given again: a machine that woke up late gets
+   * no answer of its past either.
+   */
+  readonly checkLease?: (tx: Transaction, principal: Principal, job: JobClaims) => Promise<void>;
+  /** A fault of ours, which the caller is told nothing of. */
+  readonly onFault?: (error: unknown, operation: string) => void;
+}
+
+/** One gate for all doors: exposure, input, class, confirmation, then run, check, audit (A5). */
+export function openGate<Services>(options: GateOptions<Services>): Gate<Services> {
+  return new OpenGate(options);
+}
+
+type Step = 'exposure' | 'input' | 'class' | 'confirmation' | 'run';
+
+class OpenGate<Services> implements Gate<Services> {
+  private readonly refusals;
+  private readonly calls;
+
+  constructor(private readonly options: GateOptions<Services>) {
+    const { metrics } = options;
+    this.refusals = metrics.counter(
+      'longshore_gate_refusals_total',
+      'Calls that the gate refused, by door, step and code.',
+    );
+    this.calls = metrics.counter('longshore_gate_calls_total', 'Calls that ran, by operation and outcome.');
+  }
+
+  offeredTo(asker: Asker): readonly Operation<Services>[] {
+    return this.options.registry.all.filter((operation) => exposureOf(operation, asker) === 'offered');
+  }
+
+  async call(request: GateCall): Promise<unknown> {
+    const operation = this.expose(request);
+    const read = this.readInput(operation, request);
+    if (operation.access.class === 'send')
+      throw this.refuse(request, 'class', new FarmError('send_refused'), operation);
+    const trail = new AuditTrail(
+      { operation: operation.name, door: request.door, principal: request.principal, input: read.value },
+      this.options.inputs,
+    );
+    const call = this.callOf(request, trail);
+    await this.confirm(operation, read, call, request);
+    return await this.run(operation, read, call, trail);
+  }
+
+  private callOf(request: GateCall, audit: AuditTrail): Call<Services> {
+    const { principal, door, job, callId, signal } = request;
+    if (job) audit.under({ job: job.job, epoch: job.epoch });
+    return {
+      services: this.options.services,
+      principal,
+      door,
+      ...(job && { job }),
+      ...(callId !== undefined && { callId }),
+      audit,
+      startedAt: performance.now(),
+      signal,
+    };
+  }
+
+  /** Step 1. A name that does not exist is answered like one that is hidden (A5.2); the input is not looked at (A5.11). */
+  private expose(request: GateCall): Operation<Services> {
+    const operation = this.options.registry.find(request.name);
+    const exposure = operation ? exposureOf(operation, request) : 'not_available';
+    if (operation && exposure === 'offered') return operation;
+    throw this.refuse(request, 'exposure', new FarmError(exposure === 'not_allowed' ? exposure : 'not_available'));
+  }
+
+  /** Step 2. */
+  private readInput(operation: Operation<Services>, request: GateCall): ReadInput<Services> {
+    const outcome = operation.readInput(request.input);
+    if (outcome.ok) return outcome.read;
+    throw this.refuse(request, 'input', invalidInput(operation.contract.input, outcome.issues), operation);
+  }
+
+  /** Step 4. */
+  private async confirm(
+    operation: Operation<Services>,
+    read: ReadInput<Services>,
+    call: Call<Services>,
+    request: GateCall,
+  ): Promise<void> {
+    if (!needsConfirmation(operation, call, request.confirm === true)) return;
+    try {
+      await propose(operation, read, call, this.options.database);
+    } catch (error) {
+      throw this.refuse(request, 'confirmation', this.faultOr(error, operation), operation);
+    }
+  }
+
+  /** Step 5. */
+  private async run(
+    operation: Operation<Services>,
+    read: ReadInput<Services>,
+    call: Call<Services>,
+    trail: AuditTrail,
+  ): Promise<unknown> {
+    try {
+      const work = await read.prepare(call);
+      const output = await this.untilFinal(operation, call, trail, work, read.value);
+      this.calls.add({ operation: operation.name, outcome: 'ok' });
+      return output;
+    } catch (error) {
+      const failure = this.faultOr(error, operation);
+      this.calls.add({ operation: operation.name, outcome: failure.code });
+      if (isAudited(operation)) await this.auditFailure(trail, failure.code);
+      throw failure;
+    }
+  }
+
+  private async untilFinal(
+    operation: Operation<Services>,
+    call: Call<Services>,
+    trail: AuditTrail,
+    work: (tx: Transaction) => Promise<Attempt>,
+    input: unknown,
+  ): Promise<unknown> {
+    const { database } = this.options;
+    if (operation.access.class === 'read') {
+      for (;;) {
+        const { output, wait } = await database.reading(work);
+        if (!wait) return output;
+        await wait();
+      }
+    }
+    const receipt = receiptOf(operation, call);
+    for (;;) {
+      trail.restart();
+      if (call.job) trail.under({ job: call.job.job, epoch: call.job.epoch });
+      const { output, wait } = await database.transaction(async (tx) => {
+        if (receipt) return await this.once(operation, receipt, call, trail, tx, work, input);
+        const attempt = await work(tx);
+        if (!attempt.wait && isAudited(operation)) trail.write(tx);
+        return attempt;
+      });
+      if (!wait) return output;
+      await wait();
+    }
+  }
+
+  /** Done once under its key: a call that is repeated is answered and not done again (D2, S3.3, P5). */
+  private async once(
+    operation: Operation<Services>,
+    receipt: ReceiptKey,
+    call: Call<Services>,
+    trail: AuditTrail,
+    tx: Transaction,
+    work: (tx: Transaction) => Promise<Attempt>,
+    input: unknown,
+  ): Promise<Attempt> {
+    const { checkLease, inputs } = this.options;
+    if (call.job) await checkLease?.(tx, call.principal, call.job);
+    const hash = inputs.hash(operation.name, input).toString('base64url');
+    const kept = await claimReceipt(tx, receipt, hash);
+    if (kept.known) return { output: replyOf(operation, kept.reply), wait: undefined };
+    const attempt = await work(tx);
+    if (isAudited(operation)) trail.write(tx);
+    // A one-time secret is never kept (H41): the receipt says that it was given, once.
+    keepReply(tx, receipt, operation.access.answer === 'secret' ? null : attempt.output);
+    return { output: attempt.output, wait: undefined };
+  }
+
+  private async auditFailure(trail: AuditTrail, code: FarmErrorCode): Promise<void> {
+    try {
+      await trail.writeFailure(this.options.database, code);
+    } catch (error) {
+      this.options.onFault?.(error, 'audit');
+    }
+  }
+
+  private refuse(request: GateCall, step: Step, error: FarmError, operation?: Operation<Services>): FarmError {
+    // Step 1 is counted without a name: a counter must not tell which names exist (A5.14).
+    this.refusals.add({ door: request.door, step, code: error.code, ...(operation && { operation: operation.name }) });
+    return error;
+  }
+
+  /** What is no FarmError is a fault of ours, and its text may hold anything. */
+  private faultOr(error: unknown, operation: Operation<Services>): FarmError {
+    if (error instanceof FarmError && error.code !== 'invalid_output' && error.code !== 'internal') return error;
+    this.options.onFault?.(error, operation.name);
+    return error instanceof FarmError ? error : new FarmError('internal', undefined, { cause: error });
+  }
+}
+
+/** Mutations that were let through, and what always is (A7.6). */
+function isAudited({ access }: Operation<unknown>): boolean {
+  return access.audit === 'always' || access.class === 'mutate';
+}
+
+/** The job protocol has receipts of its own: the lease row, the settled row (D12, D13). */
+function receiptOf({ name, access }: Operation<unknown>, call: Call<unknown>): ReceiptKey | undefined {
+  if (call.callId === undefined || access.catalogue === 'job' || access.class === 'read') return undefined;
+  const caller = access.catalogue === 'member' ? call.job?.job : call.principal.id;
+  return caller === undefined ? undefined : { caller, operation: name, key: call.callId };
+}
+
+function replyOf(operation: Operation<unknown>, reply: unknown): unknown {
+  if (operation.access.answer !== 'secret') return reply;
+  throw new FarmError('conflict', 'This was done already, and its answer is shown only once', {
+    hint: 'Make another one under a new key.',
+  });
+}

@@ -1,0 +1,224 @@
+import type { z } from 'zod';
+import {
+  type Challenge,
+  type EnrolReply,
+  type EnrolRequest,
+  FarmError,
+  limits,
+  newWorkerId,
+  type TokenReply,
+  type TokenRequest,
+} from '#contracts';
+import type { Database, Transaction } from '#store';
+import { isSignedBy } from '../keys/ed25519.js';
+import type { FarmKeys } from '../keys/farm-keys.js';
+import type { Door, JobClaims, Principal, WorkerPrincipal } from '../principal.js';
+import { gateSql } from '../sql.js';
+import { TokenIssuer } from '../tokens/token-issuer.js';
+import { jobKind, personKind, workerKind } from '../tokens/token-kinds.js';
+import { Challenges } from './challenges.js';
+import { type Invitation, takeJoinTicket, writeJoinTicket } from './join-tickets.js';
+import { RecentRows } from './recent-rows.js';
+import { Workers } from './workers.js';
+
+/** A worker's ear on NATS (H23). */
+export type MintNats = (workerId: string, livesSeconds: number) => TokenReply['nats'];
+
+export interface IdentityOptions {
+  readonly database: Database;
+  readonly keys: FarmKeys;
+  readonly farmId: string;
+  readonly leaseMs: number;
+  readonly mintNats?: MintNats;
+  readonly now?: () => number;
+}
+
+/** A lease, as its job token says it. */
+export interface TokenLease {
+  readonly job: string;
+  readonly epoch: number;
+  readonly lease_id: string;
+  readonly kind: string;
+  readonly worker: string;
+  readonly lease_ms: number;
+}
+
+/** Who came in, and by which door: the credential decides (A1.6). */
+export interface Authenticated {
+  readonly door: Door;
+  readonly principal: Principal;
+}
+
+/** Who somebody is: tickets, keys, tokens, and the rows that make a token worth anything (S4.6). */
+export class Identity {
+  readonly workers: Workers;
+  private readonly tokens;
+  private readonly challenges: Challenges;
+  private readonly persons;
+
+  constructor(private readonly options: IdentityOptions) {
+    const { database, keys, farmId, leaseMs, now = Date.now } = options;
+    const issuing = { keys: keys.signing, issuer: `longshore:${farmId}`, now };
+    this.tokens = {
+      worker: new TokenIssuer(workerKind, issuing),
+      person: new TokenIssuer(personKind, issuing),
+      job: new TokenIssuer(jobKind, issuing),
+    };
+    this.challenges = new Challenges(keys, now);
+    this.workers = new Workers(database, leaseMs);
+    this.persons = new RecentRows((id: string) => database.first(gateSql.person, { id }), 500);
+  }
+
+  /** Of the key that join tickets name. */
+  get fingerprint(): string {
+    return this.options.keys.enrolment.fingerprint;
+  }
+
+  jwks() {
+    return this.options.keys.signing.jwks();
+  }
+
+  challenge(): z.output<typeof Challenge> {
+    const { keys, farmId } = this.options;
+    const challenge = this.challenges.make();
+    return {
+      challenge,
+      farm_id: farmId,
+      controller_key: keys.enrolment.raw,
+      signature: keys.enrolment.sign(`challenge\n${challenge}`),
+    };
+  }
+
+  /** Makes a join ticket; it is shown once. */
+  invite(tx: Transaction, invitation: Invitation): Promise<string> {
+    return writeJoinTicket(tx, invitation, this.fingerprint);
+  }
+
+  /**
+   * Gives a key an identity for a ticket; the same key gets the same again (H36). Errors: FarmError unauthenticated,
+   * ticket_invalid, wrong_fingerprint.
+   */
+  async enrol(request: EnrolRequest): Promise<EnrolReply> {
+    const { challenge, ticket, public_key, signature } = request;
+    this.challenges.check(challenge);
+    if (!isSignedBy(public_key, `enrol\n${challenge}\n${ticket}`, signature)) throw new FarmError('unauthenticated');
+    const id = await this.options.database.transaction(async (tx) => {
+      const invitation = await takeJoinTicket(tx, ticket, public_key, this.fingerprint);
+      // The ticket's row is locked from here on: a twin of this request waits, and then finds the key.
+      const known = await tx.first(gateSql.principalOfKey, { public_key });
+      if (known?.kind === 'worker') return known.id;
+      if (known) throw new FarmError('ticket_invalid');
+      return await insertWorker(tx, request, invitation);
+    });
+    const worker = await this.options.database.first(gateSql.worker, { id, lease_ms: this.options.leaseMs });
+    if (!worker) throw new FarmError('ticket_invalid');
+    return {
+      worker_id: id,
+      farm_id: this.options.farmId,
+      fingerprint: this.fingerprint,
+      pool: worker.pool,
+      labels: [...worker.labels],
+      slot_ceiling: worker.slot_ceiling,
+    };
+  }
+
+  /** A token for a signed challenge. Errors: FarmError unauthenticated, identity_in_use (D16). */
+  async token(request: TokenRequest): Promise<TokenReply> {
+    const { challenge, principal, boot, signature } = request;
+    this.challenges.check(challenge);
+    const key = await this.publicKeyOf(principal);
+    if (key === undefined || !isSignedBy(key, `token\n${challenge}\n${principal}\n${boot ?? ''}`, signature))
+      throw new FarmError('unauthenticated');
+    return isWorker(principal) ? await this.workerToken(request) : this.personToken(principal);
+  }
+
+  /**
+   * Reads a bearer token. Errors: FarmError unauthenticated for anything but a live person's or worker's; identity_in_use for a
+   * boot that has been succeeded.
+   */
+  async authenticate(bearer: string): Promise<Authenticated> {
+    const typ = typOf(bearer);
+    if (typ === workerKind.typ) {
+      const { sub, boot } = await this.tokens.worker.verify(bearer);
+      return { door: 'node', principal: await this.workers.principal(sub, boot) };
+    }
+    // Everything else is read as a person's, by whose validator any other kind falls (S4.1).
+    const { sub, aud } = await this.tokens.person.verify(bearer);
+    const person = await this.persons.get(sub);
+    if (!person) throw new FarmError('unauthenticated');
+    return { door: aud, principal: { kind: 'person', id: person.id, name: person.name, role: person.role } };
+  }
+
+  /** The job token beside a worker's own. Errors: FarmError stale_lease, for whatever reason it is not this worker's (D17, H24). */
+  async jobOf(token: string, worker: WorkerPrincipal): Promise<JobClaims> {
+    const claims = await this.tokens.job.verify(token).catch(() => undefined);
+    if (claims?.holder !== worker.id) throw new FarmError('stale_lease');
+    const { sub, epoch, lease_id, kind, holder } = claims;
+    return { job: sub, epoch, lease_id, kind, holder };
+  }
+
+  /** Lives as long as the lease and 30 s (S4.3). */
+  mintJobToken({ job, epoch, lease_id, kind, worker, lease_ms }: TokenLease): string {
+    const claims = { aud: 'job', sub: job, epoch, lease_id, kind, holder: worker } as const;
+    return this.tokens.job.mint(claims, lease_ms / 1000 + limits.clockSkewSeconds);
+  }
+
+  /** For a person whose credential was checked by other means. */
+  personToken(id: string): TokenReply {
+    const claims = { aud: 'cli', sub: id, client_id: 'longshore-cli' } as const;
+    return {
+      token: this.tokens.person.mint(claims, limits.personTokenSeconds),
+      expires_in_seconds: limits.personTokenSeconds,
+    };
+  }
+
+  private async workerToken({ principal, boot, host }: TokenRequest): Promise<TokenReply> {
+    if (boot === undefined) throw new FarmError('invalid_input', 'A worker names its boot', { fields: bootMissing });
+    await this.workers.takeIdentity(principal, boot, host);
+    const nats = this.options.mintNats?.(principal, limits.workerTokenSeconds);
+    return {
+      token: this.tokens.worker.mint({ aud: 'node', sub: principal, boot }, limits.workerTokenSeconds),
+      expires_in_seconds: limits.workerTokenSeconds,
+      ...(nats && { nats }),
+    };
+  }
+
+  private async publicKeyOf(principal: string): Promise<string | undefined> {
+    const { database, leaseMs } = this.options;
+    if (isWorker(principal))
+      return (await database.first(gateSql.worker, { id: principal, lease_ms: leaseMs }))?.public_key;
+    return (await database.first(gateSql.person, { id: principal }))?.public_key;
+  }
+}
+
+const bootMissing = [{ path: '/boot', rule: 'type:string' }];
+
+const isWorker = (principal: string): boolean => principal.startsWith('w_');
+
+/** The kind that a token says it is: chooses the validator and proves nothing. */
+function typOf(token: string): unknown {
+  try {
+    const header: unknown = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString());
+    return typeof header === 'object' && header !== null && 'typ' in header ? header.typ : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function insertWorker(tx: Transaction, request: EnrolRequest, invitation: Invitation): Promise<string> {
+  const id = newWorkerId();
+  await tx.run(gateSql.insertWorkerPrincipal, {
+    id,
+    name: invitation.name ?? request.name,
+    public_key: request.public_key,
+  });
+  await tx.run(gateSql.insertWorker, {
+    id,
+    pool: invitation.pool,
+    project: invitation.project ?? null,
+    labels: [...invitation.labels],
+    slot_ceiling: invitation.slots,
+    host: request.host,
+  });
+  return id;
+}

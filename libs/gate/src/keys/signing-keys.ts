@@ -1,0 +1,120 @@
+import type { KeyObject } from 'node:crypto';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { FarmError, limits } from '#contracts';
+import { newPrivateKey, privateKeyOf, publicKeyOf, rawPublicKey, thumbprint } from './ed25519.js';
+import { createPrivateJson, readPrivateJson, replacePrivateJson } from './private-json.js';
+
+const StoredKey = z.strictObject({ private_key: z.string() });
+const StoredKeys = z.strictObject({
+  current: StoredKey,
+  /** Published long before it signs, so that nobody meets it unprepared. */
+  next: StoredKey,
+  /** Verifies what it signed until that has expired. */
+  previous: StoredKey.optional(),
+  rotated_at: z.iso.datetime(),
+});
+type StoredKeys = z.output<typeof StoredKeys>;
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly sign: KeyObject;
+  readonly verify: KeyObject;
+  /** The public key, 32 bytes, base64url. */
+  readonly raw: string;
+}
+
+/** Nothing that a key signed lives longer. */
+const longestTokenMs = (limits.personTokenSeconds + limits.clockSkewSeconds) * 1000;
+/** An unknown kid is looked for in the file once a minute, not once a call (S4.4). */
+const refreshMs = 60_000;
+
+/** The farm's signing keys, in one file that all controllers read. */
+export class SigningKeys {
+  private keys: readonly SigningKey[] = [];
+  private refreshedAt = Number.NEGATIVE_INFINITY;
+
+  private constructor(
+    private readonly path: string,
+    private stored: StoredKeys,
+    private readonly now: () => number,
+  ) {
+    this.take(stored);
+  }
+
+  static async open(folder: string, now: () => number = Date.now): Promise<SigningKeys> {
+    const path = join(folder, 'signing.json');
+    const stored = await createPrivateJson(path, StoredKeys, () => ({
+      current: { private_key: newPrivateKey() },
+      next: { private_key: newPrivateKey() },
+      rotated_at: new Date(now()).toISOString(),
+    }));
+    return new SigningKeys(path, stored, now);
+  }
+
+  get current(): SigningKey {
+    const [current] = this.keys;
+    if (!current) throw new TypeError('there are no signing keys');
+    return current;
+  }
+
+  find(kid: string): SigningKey | undefined {
+    return this.keys.find((key) => key.kid === kid);
+  }
+
+  /** Looks for a key that another controller may have made. */
+  async search(kid: string): Promise<SigningKey | undefined> {
+    const known = this.find(kid);
+    if (known || this.now() - this.refreshedAt < refreshMs) return known;
+    await this.refresh();
+    return this.find(kid);
+  }
+
+  /** Reads what another controller may have rotated. */
+  async refresh(): Promise<void> {
+    this.refreshedAt = this.now();
+    const stored = await readPrivateJson(this.path, StoredKeys);
+    if (stored) this.take(stored);
+  }
+
+  /**
+   * The next key signs, the current one only verifies, the previous one goes. Errors: FarmError conflict while tokens of the
+   * previous key may still be alive.
+   */
+  async rotate(): Promise<void> {
+    await this.refresh();
+    const since = this.now() - Date.parse(this.stored.rotated_at);
+    if (this.stored.previous && since < longestTokenMs)
+      throw new FarmError(
+        'conflict',
+        'The keys were rotated a short while ago: tokens of the key before are still alive',
+      );
+    const rotated: StoredKeys = {
+      current: this.stored.next,
+      next: { private_key: newPrivateKey() },
+      previous: this.stored.current,
+      rotated_at: new Date(this.now()).toISOString(),
+    };
+    await replacePrivateJson(this.path, rotated);
+    this.take(rotated);
+  }
+
+  /** Current, next and previous, public halves only (RFC 7517, RFC 8037). */
+  jwks(): { readonly keys: readonly Readonly<Record<string, string>>[] } {
+    return {
+      keys: this.keys.map(({ kid, raw }) => ({ kty: 'OKP', crv: 'Ed25519', x: raw, kid, use: 'sig', alg: 'EdDSA' })),
+    };
+  }
+
+  private take(stored: StoredKeys): void {
+    this.stored = stored;
+    const { current, next, previous } = stored;
+    this.keys = [current, next, ...(previous ? [previous] : [])].map(keyOf);
+  }
+}
+
+function keyOf({ private_key }: z.output<typeof StoredKey>): SigningKey {
+  const sign = privateKeyOf(private_key);
+  const raw = rawPublicKey(sign);
+  return { kid: thumbprint(raw), sign, verify: publicKeyOf(raw), raw };
+}

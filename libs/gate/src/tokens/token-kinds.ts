@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { BootId, Epoch, JobId, LeaseId, PersonId, WorkerId } from '#contracts';
+
+/** Audiences of a person's token: one door each. */
+export const personAudiences = ['cli', 'ui', 'mcp'] as const;
+export type PersonAudience = (typeof personAudiences)[number];
+
+const times = { iss: z.string(), iat: z.int(), exp: z.int(), jti: z.string() };
+
+export interface TokenKind<Claims> {
+  readonly typ: string;
+  readonly claims: z.ZodType<Claims>;
+}
+
+const WorkerClaims = z.strictObject({ ...times, aud: z.literal('node'), sub: WorkerId, boot: BootId });
+export type WorkerClaims = z.output<typeof WorkerClaims>;
+
+/** RFC 9068. */
+const PersonClaims = z.strictObject({
+  ...times,
+  aud: z.enum(personAudiences),
+  sub: PersonId,
+  client_id: z.string().min(1),
+});
+export type PersonClaims = z.output<typeof PersonClaims>;
+
+const JobTokenClaims = z.strictObject({
+  ...times,
+  aud: z.literal('job'),
+  sub: JobId,
+  epoch: Epoch,
+  lease_id: LeaseId,
+  kind: z.string(),
+  holder: WorkerId,
+});
+export type JobTokenClaims = z.output<typeof JobTokenClaims>;
+
+/**
+ * The kinds are mutually exclusive: `typ` of the header and `aud` tell them apart, and each is read by its own validator only
+ * (S4.1, S4.3). None carries grants: authority is read from rows at every call (S4.6).
+ */
+export const workerKind: TokenKind<WorkerClaims> = { typ: 'worker+jwt', claims: WorkerClaims };
+export const personKind: TokenKind<PersonClaims> = { typ: 'at+jwt', claims: PersonClaims };
+export const jobKind: TokenKind<JobTokenClaims> = { typ: 'job+jwt', claims: JobTokenClaims };
