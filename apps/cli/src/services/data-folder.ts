@@ -19,7 +19,7 @@ export interface DataFolder {
   release(): Promise<void>;
 }
 
-export const defaultDataFolder = () => join(homedir(), '.longshore');
+const defaultDataFolder = () => join(homedir(), '.longshore');
 
 /**
  * Opens the folder that holds a farm's whole state, for one farm at a time, and makes it when it is not there (0700).
