@@ -23,7 +23,7 @@ export async function prepareCompletion(
   const job = await context.database.first(leaseSql.held, fenceOf(holder, fence));
   if (job) return { job, value: await context.kinds.get(job.kind)?.prepare?.(job, end) };
   await sameAnswerOr(context.database, holder, fence, answerHash('complete', end));
-  return { job: await context.database.first(leaseSql.find, fence), value: undefined };
+  return { job: await context.database.first(leaseSql.find, { job_id: fence.job_id }), value: undefined };
 }
 
 export async function complete(
@@ -55,7 +55,7 @@ async function settle(
   const given = { ...fenceOf(holder, fence), hash, result: JSON.stringify(end.result ?? null), note: noteOf(end) };
   const settled = await tx.first(leaseSql.settle, given);
   if (settled) return settled;
-  await tx.first(leaseSql.lock, fence);
+  await tx.first(leaseSql.lock, { job_id: fence.job_id });
   return tx.first(leaseSql.settle, given);
 }
 

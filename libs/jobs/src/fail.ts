@@ -21,9 +21,9 @@ export async function fail(
   failure: Failure,
 ): Promise<Answer> {
   const hash = answerHash('fail', failure);
-  const found = await tx.first(leaseSql.find, fence);
+  const found = await tx.first(leaseSql.find, { job_id: fence.job_id });
   if (found) await lockScope(context, tx, found);
-  await tx.first(leaseSql.lock, fence);
+  await tx.first(leaseSql.lock, { job_id: fence.job_id });
   const job = await tx.first(leaseSql.fenced, fenceOf(holder, fence));
   if (!job) return Answer.parse(await sameAnswerOr(tx, holder, fence, hash));
   const { next, leaving } = await settle(context, tx, job, failure, holder.worker);

@@ -50,14 +50,14 @@ async function beatTogether(
 /** Those that were in another's hands, or that their kind must see: under the locks of scope and job, each by itself. */
 function beatAlone(context: QueueContext, holder: Holder, beat: Beat): Promise<BeatenRow | undefined> {
   return context.database.transaction(async (tx) => {
-    const found = await tx.first(leaseSql.find, beat);
-    if (!found || found.state !== 'leased' || found.lease_id !== beat.lease_id) return undefined;
+    const found = await tx.first(leaseSql.find, { job_id: beat.job_id });
+    if (found?.state !== 'leased' || found.lease_id !== beat.lease_id) return undefined;
     await lockScope(context, tx, found);
-    await tx.first(leaseSql.lock, beat);
+    await tx.first(leaseSql.lock, { job_id: beat.job_id });
     const [row] = await beatAll(context, tx, holder, [beat], []);
     const kind = context.kinds.get(found.kind);
     if (!row || !kind || (!row.started && beat.progress === undefined)) return row;
-    const job = await tx.first(leaseSql.find, beat);
+    const job = await tx.first(leaseSql.find, { job_id: beat.job_id });
     if (!job) return undefined;
     if (row.started) await kind.onStarted?.(tx, job);
     if (beat.progress !== undefined) await kind.onProgress?.(tx, job, beat);

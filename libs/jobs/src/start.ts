@@ -14,10 +14,10 @@ export async function markStarted(
   holder: Holder,
   fence: LeaseFence,
 ): Promise<JobRow> {
-  const found = await tx.first(leaseSql.find, fence);
+  const found = await tx.first(leaseSql.find, { job_id: fence.job_id });
   if (!found) throw staleLease();
   await lockScope(context, tx, found);
-  await tx.first(leaseSql.lock, fence);
+  await tx.first(leaseSql.lock, { job_id: fence.job_id });
   const job = await tx.first(leaseSql.fenced, fenceOf(holder, fence));
   if (!job) throw staleLease();
   if (job.phase !== 'preparing') return job;
