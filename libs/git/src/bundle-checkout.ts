@@ -1,4 +1,4 @@
-import { copyFile, lstat, mkdir, realpath, stat } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, realpath, stat, utimes } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { FarmError } from '#contracts';
 import { writeBundle } from './bundle.js';
@@ -143,8 +143,7 @@ async function commitUnfinished(checkout: Checkout, folder: string, limits: GitL
     GIT_ALTERNATE_OBJECT_DIRECTORIES: alternate(usersObjects),
   };
   const here = { ...call, env, durable: false };
-  // a copy keeps the times of the work tree, so that only what changed is read
-  await copyFile(index, env.GIT_INDEX_FILE).catch(() => git(['read-tree', head], here));
+  await copyIndex(index, env.GIT_INDEX_FILE).catch(() => git(['read-tree', head], here));
   await seeAssumedUnchanged(here);
   const listed = await git(['ls-files', '-z', '--modified', '--deleted', '--others', '--exclude-standard'], here);
   const names = [...new Set(splitPaths(listed.stdout))];
@@ -174,6 +173,17 @@ async function commitUnfinished(checkout: Checkout, folder: string, limits: GitL
       { durable: false, env },
     ),
   };
+}
+
+/**
+ * A copy keeps the times of the work tree, so that only what changed is read. It keeps its own time too: by it git knows which
+ * files were edited in the second in which the index was written, and a younger copy would hide those edits.
+ */
+async function copyIndex(from: string, to: string): Promise<void> {
+  const { mtimeMs } = await stat(from);
+  await copyFile(from, to);
+  const second = Math.floor(mtimeMs / 1000);
+  await utimes(to, second, second);
 }
 
 /** In a copied index the flag would go on hiding edits. */

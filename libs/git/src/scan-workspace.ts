@@ -195,15 +195,17 @@ class WorkspaceScan {
 
   private async ignoredAmong(paths: readonly BytePath[]): Promise<ReadonlySet<BytePath>> {
     if (paths.length === 0) return new Set();
+    // the one command without literal pathspecs: a leading colon would be magic
     const answer = await git(['check-ignore', '--no-index', '-z', '--stdin'], {
       gitDir: this.asked.gitDir,
       workTree: this.asked.dir,
       cwd: this.asked.dir,
-      input: joinPaths(paths),
+      env: { GIT_LITERAL_PATHSPECS: '0' },
+      input: joinPaths(paths.map((path) => `./${path}`)),
       accept: [0, 1],
       limits: this.asked.limits,
     });
-    return new Set(splitPaths(answer.stdout));
+    return new Set(splitPaths(answer.stdout).map((path) => path.slice('./'.length)));
   }
 }
 

@@ -1,0 +1,136 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { agent, aRound, type Round, when } from '../../../test/support/git-round.js';
+import { plainGit, writeFiles } from '../../../test/support/repositories.js';
+import { tempDir } from '../../../test/support/temp-dir.js';
+import { intakePack } from './intake-pack.js';
+import { mergeInto } from './merge-into.js';
+import { pin } from './pin.js';
+
+jest.setTimeout(60_000);
+
+let round: Round;
+beforeAll(async () => {
+  round = await aRound();
+});
+
+async function accepted(content: string): Promise<{ readonly commit: string; readonly path: string }> {
+  const workspace = await round.workspace();
+  writeFiles(workspace.dir, { 'work.txt': content });
+  const pack = await workspace.pack();
+  await intakePack(round.store, { pack: pack.path, base: round.base, commit: pack.commit });
+  return pack;
+}
+
+const hasStrace = spawnSync('strace', ['-V']).status === 0;
+const itWithStrace = hasStrace ? it : it.skip;
+
+/** The names that this process and its children synced or renamed while the work ran, in order. */
+async function diskCalls(work: () => Promise<unknown>): Promise<readonly string[]> {
+  const log = join(tempDir(), 'strace.log');
+  const calls = 'trace=fsync,fdatasync,rename,renameat,renameat2,link,linkat';
+  const strace = spawn('strace', ['-f', '-y', '-qq', '-s', '300', '-e', calls, '-o', log, '-p', String(process.pid)]);
+  await attached(strace.pid ?? 0);
+  await work();
+  strace.kill('SIGINT');
+  await once(strace, 'exit');
+  return readFileSync(log, 'utf8').split('\n');
+}
+
+async function attached(tracer: number): Promise<void> {
+  for (let tries = 0; tries < 1000; tries += 1) {
+    if (readFileSync('/proc/self/status', 'utf8').includes(`TracerPid:\t${tracer}`)) return;
+    await new Promise((done) => setTimeout(done, 5));
+  }
+  throw new Error('strace did not attach');
+}
+
+describe('a pin', () => {
+  it('D20 is written once under job, epoch and commit, and again is the same act', async () => {
+    const { commit } = await accepted('once');
+    const what = { kind: 'accepted', job: 'job_1', epoch: 3, commit } as const;
+    const refs = await Promise.all([pin(round.store, what), pin(round.store, what), pin(round.store, what)]);
+    expect(new Set(refs)).toEqual(new Set([`refs/longshore/accepted/job_1/3/${commit}`]));
+    expect(plainGit(round.store.dir, ['rev-parse', refs[0] ?? ''])).toBe(commit);
+  });
+
+  it('D20 H10 never takes the place of another under the same epoch', async () => {
+    const [first, second] = [await accepted('first'), await accepted('second')];
+    for (const { commit } of [first, second])
+      await pin(round.store, { kind: 'rescue', job: 'job_2', epoch: 1, commit });
+    const found = plainGit(round.store.dir, [
+      'for-each-ref',
+      '--format=%(objectname)',
+      'refs/longshore/rescue/job_2/1/',
+    ]);
+    expect(found.split('\n').sort()).toEqual([first.commit, second.commit].sort());
+  });
+
+  it('is refused for a commit that is not there and for names that are no ids', async () => {
+    const gone = '1234567890123456789012345678901234567890';
+    await expect(pin(round.store, { kind: 'accepted', job: 'j', epoch: 1, commit: gone })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    for (const job of ['../heads/main', '', 'a b', '-x'.repeat(100)]) {
+      await expect(pin(round.store, { kind: 'accepted', job, epoch: 1, commit: round.base })).rejects.toMatchObject({
+        code: 'invalid_input',
+      });
+    }
+  });
+
+  itWithStrace(
+    'H4 is on disk before it answers: pack, then its index, then the ref and the folders that name them',
+    async () => {
+      const workspace = await round.workspace();
+      writeFiles(workspace.dir, { 'synced.txt': 'synced' });
+      const pack = await workspace.pack();
+      const calls = await diskCalls(async () => {
+        await intakePack(round.store, { pack: pack.path, base: round.base, commit: pack.commit });
+        await pin(round.store, { kind: 'accepted', job: 'job_4', epoch: 1, commit: pack.commit });
+      });
+      const at = (pattern: RegExp): number => calls.findIndex((call) => pattern.test(call));
+      const synced = 'f(data)?sync\\(\\d+<';
+      const order = [
+        at(new RegExp(`${synced}[^>]*quarantine[^>]*pack`)),
+        at(/rename.*quarantine.*pack-[0-9a-f]+\.pack/),
+        at(/rename.*quarantine.*pack-[0-9a-f]+\.idx/),
+        at(new RegExp(`${synced}[^>]*objects/pack>`)),
+        at(new RegExp(`${synced}[^>]*refs/longshore/accepted/job_4/1/${pack.commit}`)),
+        at(new RegExp(`rename.*refs/longshore/accepted/job_4/1/${pack.commit}`)),
+        at(new RegExp(`${synced}[^>]*refs/longshore/accepted/job_4/1>`)),
+        at(new RegExp(`${synced}[^>]*refs/longshore/accepted>`)),
+      ];
+      expect(order).toEqual([...order].sort((a, b) => a - b));
+      expect(order).not.toContain(-1);
+      const indexSynced = at(new RegExp(`${synced}[^>]*quarantine[^>]*(idx|tmp_idx)`));
+      expect(indexSynced).toBeGreaterThan(-1);
+      expect(indexSynced).toBeLessThan(order[2] ?? -1);
+    },
+  );
+
+  itWithStrace('H4 holds for merge commits too', async () => {
+    const [ours, theirs] = [await accepted('same line'), await round.workspace()];
+    writeFiles(theirs.dir, { 'other.txt': 'other' });
+    const pack = await theirs.pack();
+    await intakePack(round.store, { pack: pack.path, base: round.base, commit: pack.commit });
+    let merged = '';
+    const calls = await diskCalls(async () => {
+      const merge = await mergeInto(round.store, {
+        ours: ours.commit,
+        theirs: pack.commit,
+        message: 'Merge',
+        author: agent,
+        when,
+      });
+      merged = merge.outcome === 'merged' ? merge.commit : merge.outcome;
+    });
+    const object = `${merged.slice(0, 2)}/${merged.slice(2)}`;
+    const placed = calls.findIndex((call) => /rename|link/.test(call) && call.includes(object));
+    const synced = calls.slice(0, placed).filter((call) => /f(data)?sync\(\d+<[^>]*objects/.test(call));
+    expect(placed).toBeGreaterThan(-1);
+    expect(synced.length).toBeGreaterThanOrEqual(2);
+  });
+});
