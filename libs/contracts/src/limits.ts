@@ -16,6 +16,8 @@ export const limits = {
   progressBytes: 16 * 1024,
   startAttempts: 5,
   recoveries: 2,
+  /** A rate limit that did not say how long it lasts. */
+  limitedRetryMs: 60_000,
   tries: 5,
   handoverReminders: 3,
   silenceMs: 45 * 60_000,
@@ -78,8 +80,15 @@ export const limits = {
   gitMemoryBytes: 4 * 1024 ** 3,
   gitOutputBytes: 256 * 1024 ** 2,
   uploadExpiresMs: 3_600_000,
+  /** Checkouts that a principal has uploaded and that no Task has taken in yet. */
+  uploadedBytesPerPrincipal: 4 * 1024 ** 3,
+  outputSegmentBytes: 1024 * 1024,
+  /** Of one lease. */
+  outputSegments: 4096,
   // doors
   bodyBytes: 2 * 1024 * 1024,
   fieldErrors: 20,
   pageMax: 100,
+  /** Files that a Result lists; the total is told beside. */
+  filesChanged: 500,
 } as const;

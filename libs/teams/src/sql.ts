@@ -371,10 +371,15 @@ export const dispatchSql = {
 } as const;
 
 export const rescueSql = {
-  /** Every pack that arrives stands here until a row accepts its commit: so none is forgotten, whatever dies when (H10, D20). */
+  /**
+   * Every pack that arrives stands here until a row accepts its commit: so none is forgotten, whatever dies when (H10, D20). One that
+   * is accepted already comes again in vain.
+   */
   add: statement<{ job: string }>(
     'teams.rescue_add',
-    `insert into rescue (job, epoch, commit, task, member, why) values ($job, $epoch, $commit, $task, $member, $why)
+    `insert into rescue (job, epoch, commit, task, member, why)
+     select $job, $epoch, $commit, $task, $member, $why
+     where not exists (select from dispatch d where d.id = $job and d.commit = $commit)
      on conflict (job, epoch, commit) do update set why = excluded.why`,
   ),
   arrived: statement<{ job: string }>(

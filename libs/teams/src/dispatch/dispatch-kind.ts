@@ -1,0 +1,135 @@
+import { FarmError, limits } from '#contracts';
+import type { JobFailure, JobRow, Kind, Next } from '#jobs';
+import type { Transaction } from '#store';
+import type { TeamParts } from '../parts.js';
+import { assignmentSql, rescueSql } from '../sql.js';
+import { record } from '../task/events.js';
+import { lockTask } from '../task/lock-task.js';
+import { completeDispatch, countRecovery, readStanding } from './complete-dispatch.js';
+import { exhaustLane } from './exhaust-lane.js';
+import { carryHandover } from './kept-handover.js';
+import { type PreparedEnd, prepareEnd } from './prepare-end.js';
+import { redriveLane, requireRequeue } from './redrive-lane.js';
+
+/** The rules of jobs of kind `dispatch`: one provider turn of one Assignment, on whichever machine holds the lease. */
+export function dispatchKind(parts: TeamParts): Kind {
+  return {
+    name: 'dispatch',
+
+    async lockScope(tx, scope) {
+      if (scope !== null) await lockTask(tx, scope);
+    },
+
+    prepare: (job, end) => prepareEnd(parts, job, end),
+
+    async onStarted(tx, job) {
+      const { task, dispatch } = await readStanding(tx, job);
+      record(parts, tx, {
+        task: task.id,
+        type: 'dispatch_start_updated',
+        source: 'node',
+        payload: {
+          dispatch: dispatch.id,
+          member: dispatch.pins.member,
+          state: 'started',
+          epoch: job.epoch,
+          worker: job.holder,
+        },
+      });
+    },
+
+    /** D11: the session goes on; what its loss cost is given back, and a kept handover stands. */
+    async onContinued(tx, job) {
+      const { assignment } = await readStanding(tx, job);
+      await tx.run(assignmentSql.giveRecoveryBack, { id: assignment.id });
+      await carryHandover(tx, job.id, job.epoch - 1, job.epoch);
+    },
+
+    onComplete: (tx, job, end) => completeDispatch(parts, tx, job, { ...end, prepared: asPrepared(end.prepared) }),
+
+    onFail: (tx, job, failure) => failDispatch(parts, tx, job, failure),
+
+    /** The same Dispatch, the same bytes, the next epoch; a handover that was not followed by its work is void (H1). */
+    async onLeaseLost(tx, job, reason) {
+      const standing = await readStanding(tx, job);
+      const { task, dispatch } = standing;
+      if (dispatch.closed_at !== null) return { next: 'done', note: 'the Dispatch is over' };
+      record(parts, tx, {
+        task: task.id,
+        type: 'lease_lost',
+        source: 'controller',
+        payload: { dispatch: dispatch.id, member: dispatch.pins.member, epoch: job.epoch, worker: job.holder, reason },
+      });
+      return again(parts, tx, standing, { why: 'its machine was lost too often.', note: 'lease lost' });
+    },
+
+    async onDeadline(tx, job) {
+      const standing = await readStanding(tx, job);
+      if (standing.dispatch.closed_at === null)
+        await exhaustLane(parts, tx, standing, { why: 'it is past its deadline.' });
+      return { next: 'done', note: 'past its deadline' };
+    },
+
+    /** The Dispatch closed with the cancel; what still arrives is kept and never merged (D9). */
+    async onCancelled(tx, job, how, end) {
+      const prepared = how === 'completed' && end ? asPrepared(end.prepared) : undefined;
+      if (!prepared?.commit) return;
+      const { task, dispatch } = await readStanding(tx, job);
+      await tx.run(rescueSql.add, {
+        job: job.id,
+        epoch: job.epoch,
+        commit: prepared.commit,
+        task: task.id,
+        member: dispatch.pins.member,
+        why: 'the Task was cancelled',
+      });
+    },
+
+    onRequeue: (tx, job) => requireRequeue(tx, job),
+    onRedrive: (tx, job) => redriveLane(parts, tx, job),
+  };
+}
+
+type Standing = Awaited<ReturnType<typeof readStanding>>;
+
+/** Again with the same bytes, counted; held while the Task is paused (D8), which Resume makes a fresh start anyway. */
+async function again(
+  parts: TeamParts,
+  tx: Transaction,
+  standing: Standing,
+  { why, note, afterMs }: { readonly why: string; readonly note: string; readonly afterMs?: number },
+): Promise<Next> {
+  if (standing.task.status === 'paused') return { next: 'hold', note };
+  if ((await countRecovery(tx, standing.assignment)) !== undefined) {
+    return { next: 'queue', note, ...(afterMs === undefined ? {} : { afterMs }) };
+  }
+  await exhaustLane(parts, tx, standing, { why });
+  return { next: 'done', note: 'lane exhausted' };
+}
+
+async function failDispatch(parts: TeamParts, tx: Transaction, job: JobRow, failure: JobFailure): Promise<Next> {
+  const standing = await readStanding(tx, job);
+  if (standing.dispatch.closed_at !== null) return { next: 'done', note: 'the Dispatch is over' };
+  const said = failure.detail === undefined ? '' : `: ${failure.detail}`;
+  if (failure.retryable && !failure.exhausted && mayTryAgain.has(failure.reason)) {
+    return again(parts, tx, standing, {
+      why: `${failure.reason}${said}`,
+      note: failure.reason,
+      afterMs: limits.beatRetryMs,
+    });
+  }
+  await exhaustLane(parts, tx, standing, { why: `${failure.reason}${said}` });
+  return { next: 'done', note: 'lane exhausted' };
+}
+
+/** Nothing of the session is lost by these. What can never be captured keeps its work at the worker as rescue (D1). */
+const mayTryAgain = new Set<JobFailure['reason']>(['prepare_failed', 'upload_failed', 'provider_start']);
+
+function asPrepared(prepared: unknown): PreparedEnd {
+  if (isPrepared(prepared)) return prepared;
+  throw new FarmError('conflict', 'The lease has moved on while its end was prepared.');
+}
+
+function isPrepared(prepared: unknown): prepared is PreparedEnd {
+  return typeof prepared === 'object' && prepared !== null && 'result' in prepared && 'commit' in prepared;
+}

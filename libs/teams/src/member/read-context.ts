@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import type { getCurrentContext, OutputOf } from '#contracts';
+import type { Transaction } from '#store';
+import type { MemberCaller } from '../api.js';
+import { drawPicture } from '../dispatch/picture.js';
+import type { TeamParts } from '../parts.js';
+import { authorize, refuseAfterHandover } from './authority.js';
+
+/** Where the member is, read as one; the continuation is the one that its Dispatch was opened with. */
+export async function readContext(
+  parts: TeamParts,
+  tx: Transaction,
+  caller: MemberCaller,
+): Promise<OutputOf<typeof getCurrentContext>> {
+  const authority = await authorize(parts, tx, caller);
+  refuseAfterHandover(authority);
+  const { task, assignment, dispatch } = authority;
+  const {
+    note: _note,
+    team: _team,
+    direct_team,
+    ...context
+  } = await drawPicture(tx, {
+    task,
+    assignment,
+    dispatch,
+    pins: dispatch.pins,
+    continuation: dispatch.continuation,
+  });
+  return { ...context, direct_team: z.array(z.json()).parse(direct_team), observed_at: new Date().toISOString() };
+}

@@ -1,0 +1,60 @@
+import type { Teams } from './api.js';
+import { dispatchKind } from './dispatch/dispatch-kind.js';
+import { readContext } from './member/read-context.js';
+import { reportCheckpoint } from './member/report-checkpoint.js';
+import { setPlan } from './member/set-plan.js';
+import type { TeamParts } from './parts.js';
+import { openRoads } from './roads/open-roads.js';
+import { attentionSql, taskSql } from './sql.js';
+import { controlTask } from './task/control-task.js';
+import { expireSources } from './task/expire-sources.js';
+import { noteMissingMachines } from './task/missing-machines.js';
+import { prepareTasks } from './task/prepare-tasks.js';
+import { readEvents, waitForNews } from './task/read-events.js';
+import { prepareView, readView } from './task/read-view.js';
+import { retestLanes } from './task/retest-lanes.js';
+import { searchTasks } from './task/search-tasks.js';
+import { startTask } from './task/start-task.js';
+import { getWorkflow, importWorkflow, searchWorkflows } from './workflow/catalogue.js';
+
+/** The team runtime over its parts. Open the queue with `dispatchKind` next. */
+export function openTeams(parts: TeamParts): Teams {
+  return {
+    dispatchKind: dispatchKind(parts),
+    roads: openRoads(parts),
+    workflows: { import: importWorkflow, search: searchWorkflows, get: getWorkflow },
+    tasks: {
+      start: (tx, actor, input) => startTask(parts, tx, actor, input),
+      prepareView: (task) => prepareView(parts, task),
+      get: readView,
+      search: searchTasks,
+      control: (tx, actor, input) => controlTask(parts, tx, actor, input),
+      waitForNews: (input, signal) => waitForNews(parts, input, signal),
+      events: readEvents,
+      async counts(tx) {
+        const rows = await tx.all(taskSql.counts);
+        const count = (status: string): number => rows.find((row) => row.status === status)?.count ?? 0;
+        return {
+          running: count('running') + count('preparing'),
+          paused: count('paused'),
+          completed: count('completed'),
+          cancelled: count('cancelled'),
+        };
+      },
+      async attention(tx, limit) {
+        return (await tx.all(attentionSql.all, { limit })).map(({ task, ...item }) => ({ task_id: task, ...item }));
+      },
+    },
+    members: {
+      context: (tx, caller) => readContext(parts, tx, caller),
+      setPlan: (tx, caller, input) => setPlan(parts, tx, caller, input),
+      checkpoint: (tx, caller, input) => reportCheckpoint(parts, tx, caller, input),
+    },
+    sweeps: {
+      prepareTasks: () => prepareTasks(parts),
+      retestLanes: () => retestLanes(parts),
+      noteMissingMachines: (live) => noteMissingMachines(parts, live),
+      expireSources: () => expireSources(parts),
+    },
+  };
+}

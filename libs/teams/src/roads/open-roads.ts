@@ -1,0 +1,135 @@
+import { stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { DispatchRequest, FarmError, limits, newId } from '#contracts';
+import { bundleFor, intakePack, pin } from '#git';
+import type { JobRow } from '#jobs';
+import type { TeamParts } from '../parts.js';
+import type { DispatchRow } from '../rows.js';
+import { assignmentSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql.js';
+import { branchOf } from '../task/branch.js';
+import { sourceName, storeOf } from '../task/task-store.js';
+import type { FileToSend, LeaseShown, Roads } from './roads.js';
+
+export function openRoads(parts: TeamParts): Roads {
+  return {
+    async request(lease) {
+      const { dispatch } = await heldDispatch(parts, lease);
+      return DispatchRequest.parse(dispatch.request);
+    },
+
+    async bundle(lease, have) {
+      const { dispatch } = await heldDispatch(parts, lease);
+      const store = await storeOf(parts, dispatch.task);
+      return fileToSend(await bundleFor(store, dispatch.base, { have, limits: parts.gitLimits ?? {} }));
+    },
+
+    takePack: (lease, commit, body) => takePack(parts, lease, commit, body),
+    takeOutput: (lease, segment, body) => takeOutput(parts, lease, segment, body),
+    takeSource: (person, sha256, body) => takeSource(parts, person, sha256, body),
+    result: (task) => result(parts, task),
+  };
+}
+
+/** What a lease may read: its own Dispatch, and nothing else of any Task (H29). */
+async function heldDispatch(parts: TeamParts, lease: LeaseShown): Promise<{ job: JobRow; dispatch: DispatchRow }> {
+  const job = await liveLease(parts, lease);
+  if (!job) throw new FarmError('stale_lease');
+  const dispatch = await parts.database.first(dispatchSql.read, { id: lease.job });
+  if (!dispatch) throw new FarmError('not_available');
+  return { job, dispatch };
+}
+
+function liveLease(
+  parts: TeamParts,
+  { job: job_id, epoch, lease_id, worker, boot }: LeaseShown,
+): Promise<JobRow | undefined> {
+  return parts.queue().heldLease(parts.database, { worker, boot }, { job_id, epoch, lease_id });
+}
+
+/** The worker and boot that held this epoch once, whatever came of it (D20). */
+async function heldOnce(parts: TeamParts, lease: LeaseShown): Promise<boolean> {
+  const past = await parts.queue().pastLease(parts.database, lease.job, lease.epoch);
+  return past?.lease_id === lease.lease_id && past.worker === lease.worker;
+}
+
+/**
+ * Judged in quarantine, pinned write-once under (job, epoch, commit), on disk (H4, H5, D20). The row says that it arrived; while no
+ * accepted row names the commit, that row is its rescue (H10). The lease is read again at the end: a pack whose lease ran out on
+ * the road is late.
+ */
+async function takePack(
+  parts: TeamParts,
+  lease: LeaseShown,
+  commit: string,
+  body: Readable,
+): Promise<'accepted' | 'rescue'> {
+  if (!(await heldOnce(parts, lease))) throw new FarmError('stale_lease');
+  const dispatch = await parts.database.first(dispatchSql.read, { id: lease.job });
+  if (!dispatch) throw new FarmError('not_available');
+  const inTime = (await liveLease(parts, lease)) !== undefined;
+  const store = await storeOf(parts, dispatch.task);
+  await intakePack(store, { pack: body, base: dispatch.base, commit, limits: parts.gitLimits ?? {} });
+  const live = inTime && (await liveLease(parts, lease)) !== undefined;
+  await pin(store, { kind: live ? 'accepted' : 'rescue', job: lease.job, epoch: lease.epoch, commit });
+  await parts.database.run(rescueSql.add, {
+    job: lease.job,
+    epoch: lease.epoch,
+    commit,
+    task: dispatch.task,
+    member: dispatch.pins.member,
+    why: live ? 'its machine was lost before it reported' : 'it came after its lease had ended',
+  });
+  return live ? 'accepted' : 'rescue';
+}
+
+async function takeOutput(parts: TeamParts, lease: LeaseShown, segment: number, body: Readable): Promise<void> {
+  if (!Number.isSafeInteger(segment) || segment < 0 || segment >= limits.outputSegments) {
+    throw new FarmError('too_large', 'The output of this job is over its limit.');
+  }
+  await heldDispatch(parts, lease);
+  const name = `output/${lease.job}/${lease.epoch}/${String(segment).padStart(8, '0')}`;
+  const put = await parts.objects.put(name, body, { bytes: limits.outputSegmentBytes });
+  if (put.created || (await parts.objects.size(name)) === put.bytes) return;
+  throw new FarmError('conflict', 'This segment was written before with other content.');
+}
+
+async function takeSource(parts: TeamParts, person: string, sha256: string, body: Readable): Promise<void> {
+  const held = await parts.database.first(sourceSql.held, { principal: person });
+  const left = limits.uploadedBytesPerPrincipal - (held?.bytes ?? 0);
+  if (left <= 0) {
+    throw new FarmError('too_large', 'Your uploads that no Task has taken in are over the quota.', {
+      hint: 'They expire an hour after the upload.',
+    });
+  }
+  const name = sourceName(person, sha256);
+  // Under a name of its own first: what does not have the hash that it is named by must never stand under it.
+  const incoming = `${name}.${newId()}`;
+  try {
+    const put = await parts.objects.put(incoming, body, { bytes: Math.min(limits.sourceBytes, left) });
+    if (put.sha256 !== sha256)
+      throw new FarmError('invalid_input', 'The body does not have the sha256 that it is named by.');
+    await parts.objects.put(name, parts.objects.read(incoming), { bytes: put.bytes });
+    await parts.database.run(sourceSql.add, { principal: person, sha256, bytes: put.bytes });
+  } finally {
+    await parts.objects.remove(incoming);
+  }
+}
+
+async function result(parts: TeamParts, id: string): Promise<FileToSend & { branch: string; commit: string }> {
+  const task = await parts.database.first(taskSql.read, { task: id });
+  if (!task) throw new FarmError('not_found', 'There is no such Task.');
+  const root =
+    task.root_assignment === null
+      ? undefined
+      : await parts.database.first(assignmentSql.read, { id: task.root_assignment });
+  if (!root || root.line_head === root.line_base)
+    throw new FarmError('not_found', 'Nothing was changed: there is no branch.');
+  const have = task.source.kind === 'bundle' ? [task.source.head] : [];
+  const store = await storeOf(parts, task.id);
+  const file = await fileToSend(await bundleFor(store, root.line_head, { have, limits: parts.gitLimits ?? {} }));
+  return { ...file, branch: branchOf(task.id), commit: root.line_head };
+}
+
+async function fileToSend(path: string): Promise<FileToSend> {
+  return { path, size: (await stat(path)).size };
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { type Activity, FileReferences } from '#contracts';
+
+type Shown = z.output<typeof Activity>;
+
+interface Fact {
+  readonly seq: number;
+  readonly type: string;
+  readonly at: Date;
+  readonly payload: unknown;
+}
+
+/** Facts that people are told of; retries, progress, plans and machines are not among them (§2.12 of the team rules). */
+export const toldTypes = ['task_started', 'task_paused', 'task_resumed', 'task_cancelled', 'boundary_accepted'];
+
+const Boundary = z.object({
+  member: z.string(),
+  outcome: z.enum(['green', 'blocked', 'retry']),
+  summary: z.string(),
+  files: FileReferences,
+  root: z.boolean(),
+});
+const Paused = z.object({ detail: z.string() });
+
+/** What happened, for people, newest first. `name` says what a member is called. */
+export function activitiesOf(task: string, facts: readonly Fact[], name: (member: string) => string): readonly Shown[] {
+  return facts.flatMap((fact) => {
+    const told = tell(fact, name);
+    return told ? [{ id: `activity.${task}.${fact.seq}`, occurred_at: fact.at.toISOString(), ...quiet, ...told }] : [];
+  });
+}
+
+const quiet = { summary: null, member: null, outcome: null, files: [] };
+
+type Told = Pick<Shown, 'kind' | 'title'> & Partial<Shown>;
+
+function tell(fact: Fact, name: (member: string) => string): Told | undefined {
+  switch (fact.type) {
+    case 'task_started':
+      return { kind: 'task_started', title: 'Task started' };
+    case 'task_paused':
+      return {
+        kind: 'task_paused',
+        title: 'Task paused',
+        summary: Paused.safeParse(fact.payload).data?.detail ?? null,
+      };
+    case 'task_resumed':
+      return { kind: 'task_resumed', title: 'Task resumed' };
+    case 'task_cancelled':
+      return { kind: 'task_cancelled', title: 'Task cancelled', outcome: 'cancelled' };
+    case 'boundary_accepted':
+      return tellBoundary(Boundary.parse(fact.payload), name);
+    default:
+      return undefined;
+  }
+}
+
+/** The root's word is the Task's end; its summary and files are the Result's. */
+function tellBoundary(
+  { member, outcome, summary, files, root }: z.output<typeof Boundary>,
+  name: (member: string) => string,
+): Told | undefined {
+  if (outcome === 'retry') return undefined;
+  const ended = outcome === 'green' ? ('completed' as const) : ('blocked' as const);
+  const who = { id: member, name: name(member) };
+  if (root)
+    return {
+      kind: `task_${ended}`,
+      title: ended === 'completed' ? 'Task completed' : 'Task blocked',
+      member: who,
+      outcome: ended,
+    };
+  const title = ended === 'completed' ? `${who.name} is done` : `${who.name} is blocked`;
+  return { kind: `work_${ended}`, title, summary, member: who, outcome: ended, files };
+}

@@ -1,0 +1,54 @@
+import { FarmError, type InputOf, type OutputOf, type taskControl } from '#contracts';
+import type { Transaction } from '#store';
+import type { Actor } from '../api.js';
+import type { TeamParts } from '../parts.js';
+import type { TaskRow } from '../rows.js';
+import { attentionSql, dispatchSql, taskSql } from '../sql.js';
+import { actionsOf } from './actions.js';
+import { record } from './events.js';
+import { lockTask } from './lock-task.js';
+import { resumeTask } from './resume-task.js';
+
+/** Does what a view offered, if the facts are still those of the view (I16). @throws not_found, conflict */
+export async function controlTask(
+  parts: TeamParts,
+  tx: Transaction,
+  actor: Actor,
+  input: InputOf<typeof taskControl>,
+): Promise<OutputOf<typeof taskControl>> {
+  const task = await lockTask(tx, input.task_id);
+  const action = actionsOf(task).find((offered) => offered.id === input.action_id);
+  if (!action) {
+    throw new FarmError('conflict', 'This action is not offered any more: the Task has moved on.', {
+      hint: 'Read the Task again and take the action from there.',
+    });
+  }
+  if (action.kind === 'resume')
+    return { kind: 'resume', status: (await resumeTask(parts, tx, task, actor.principal)).status };
+  return { kind: 'cancel', status: (await cancelTask(parts, tx, task, actor.principal)).status };
+}
+
+/**
+ * Ends the Task without a Result: Dispatches close, waiting jobs end, leased ones are told and their work is kept (D9, I15). The
+ * caller holds its lock.
+ */
+async function cancelTask(parts: TeamParts, tx: Transaction, task: TaskRow, principal: string): Promise<TaskRow> {
+  const cancelled = await tx.first(taskSql.move, {
+    task: task.id,
+    from: task.status,
+    to: 'cancelled',
+    outcome: null,
+    reason: null,
+    detail: null,
+    step: 1,
+  });
+  if (!cancelled) throw new Error('the Task was not as it stood under its lock');
+  record(parts, tx, { task: task.id, type: 'task_cancelled', source: 'operator', principal, payload: {} });
+  for (const dispatch of await tx.all(dispatchSql.open, { task: task.id })) {
+    await tx.run(dispatchSql.close, { id: dispatch.id, reason: 'cancelled', commit: null });
+  }
+  await parts.queue().endQueued(tx, task.id, 'the Task was cancelled');
+  await parts.queue().flagEnd(tx, task.id, 'cancel', 'the Task was cancelled');
+  tx.later(attentionSql.closeOfTask, { task: task.id, kinds: ['lane_exhausted', 'no_machine', 'source_unavailable'] });
+  return cancelled;
+}

@@ -1,0 +1,22 @@
+import { newId } from '#contracts';
+import type { Claimer } from '#jobs';
+import type { TeamParts } from '../parts.js';
+import { attentionSql } from '../sql.js';
+
+const kind = 'no_machine';
+
+/** A job that no live worker may take calls somebody, naming what is missing; when one may, the call is taken back. */
+export async function noteMissingMachines(parts: TeamParts, live: readonly Omit<Claimer, 'boot'>[]): Promise<void> {
+  const stranded = await parts.queue().waitingWithoutMachine(parts.database, live);
+  const open = await parts.database.all(attentionSql.openJobs, { kind });
+  const dispatches = stranded.filter((job) => job.kind === 'dispatch' && job.scope !== null);
+  await parts.database.transaction(async (tx) => {
+    for (const { job } of open) {
+      if (!dispatches.some((waiting) => waiting.job === job)) await tx.run(attentionSql.closeOfJob, { job, kind });
+    }
+    for (const { job, scope, missing } of dispatches) {
+      const summary = `No machine that is here may run this: ${missing.join('; ')}.`;
+      await tx.run(attentionSql.open, { id: newId(), task: scope, job, kind, summary });
+    }
+  });
+}

@@ -1,0 +1,153 @@
+import type { z } from 'zod';
+import {
+  Attention,
+  DispatchResult,
+  FarmError,
+  type InputOf,
+  limits,
+  type MemberState,
+  type OutputOf,
+  PauseReason,
+  type taskGet,
+} from '#contracts';
+import { diffStat } from '#git';
+import type { Queries, Transaction } from '#store';
+import type { PreparedView } from '../api.js';
+import type { TeamParts } from '../parts.js';
+import type { AssignmentRow, TaskRow, TeamMemberRow } from '../rows.js';
+import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql, teamSql } from '../sql.js';
+import { actionsOf } from './actions.js';
+import { activitiesOf, toldTypes } from './activities.js';
+import { branchOf } from './branch.js';
+import { productStatus } from './product-status.js';
+import { storeOf } from './task-store.js';
+
+type View = OutputOf<typeof taskGet>;
+
+const nothingChanged: PreparedView = { files_changed: [], files_changed_total: 0 };
+
+/** What the Task's branch changes against its base, read from git outside any transaction. */
+export async function prepareView(parts: TeamParts, id: string): Promise<PreparedView> {
+  const task = await parts.database.first(taskSql.read, { task: id });
+  if (task?.status !== 'completed' || task.root_assignment === null) return nothingChanged;
+  const root = await parts.database.first(assignmentSql.read, { id: task.root_assignment });
+  if (!root || root.line_head === root.line_base) return nothingChanged;
+  const { files, total } = await diffStat(await storeOf(parts, id), root.line_base, root.line_head, {
+    most: limits.filesChanged,
+  });
+  return {
+    files_changed: files.map(({ path, status, additions, deletions, binary }) => ({
+      path,
+      status,
+      additions: binary ? null : additions,
+      deletions: binary ? null : deletions,
+    })),
+    files_changed_total: total,
+  };
+}
+
+/** The Task for people: derived from rows in one reading, without ids of Dispatches or Assignments (I24). @throws not_found */
+export async function readView(tx: Transaction, input: InputOf<typeof taskGet>, prepared: PreparedView): Promise<View> {
+  const task = await tx.first(taskSql.read, { task: input.task_id });
+  if (!task) throw new FarmError('not_found', 'There is no such Task.');
+  const id = task.id;
+  const team = task.team_revision === null ? [] : await tx.all(teamSql.members, { revision: task.team_revision });
+  const assignments = await tx.all(assignmentSql.ofTask, { task: id });
+  const names = new Map(team.map((row) => [row.member, row.configuration.title ?? row.member]));
+  const result = await readResult(tx, task, assignments, prepared);
+  const facts = await tx.all(taskSql.eventsOf, { task: id, types: toldTypes, limit: shownActivities });
+  const lanes = await tx.first(dispatchSql.starting, { task: id });
+  return {
+    task_id: id,
+    title: task.title,
+    prompt_excerpt: task.prompt.slice(0, excerptChars),
+    workflow: { workflow_id: task.workflow, revision_no: task.revision_no },
+    status: task.status,
+    product_status: productStatus({ ...task, waiting: lanes?.waiting ?? false, starting: lanes?.starting ?? false }),
+    pause_reason: task.pause_reason === null ? null : PauseReason.parse(task.pause_reason),
+    started_at: task.created_at.toISOString(),
+    updated_at: task.updated_at.toISOString(),
+    ended_at: task.ended_at?.toISOString() ?? null,
+    team: await readTeam(tx, task, team, assignments),
+    attention: await readAttention(tx, task, result),
+    actions: [...actionsOf(task)],
+    result,
+    rescues: (await tx.all(rescueSql.ofTask, { task: id })).map((row) => ({
+      ref: `${row.job}/${row.epoch}/${row.commit}`,
+      commit: row.commit,
+      member_id: row.member,
+      kept_at: row.kept_at.toISOString(),
+      why: row.why,
+    })),
+    activities: [...activitiesOf(id, facts, (member) => names.get(member) ?? member)],
+  };
+}
+
+const excerptChars = 512;
+const shownActivities = 20;
+
+async function readTeam(
+  tx: Queries,
+  task: TaskRow,
+  team: readonly TeamMemberRow[],
+  assignments: readonly AssignmentRow[],
+): Promise<View['team']> {
+  const open = await tx.all(dispatchSql.open, { task: task.id });
+  const updates = await tx.all(dispatchSql.latestCheckpoints, { task: task.id });
+  return team.map((row) => {
+    const latest = assignments.findLast((assignment) => assignment.member === row.member);
+    const atWork = latest !== undefined && open.some((dispatch) => dispatch.assignment === latest.id);
+    return {
+      member_id: row.member,
+      parent_id: row.parent,
+      name: row.configuration.title ?? row.member,
+      state: memberState(task, latest, atWork),
+      latest_update: updates.find((update) => update.member === row.member)?.summary ?? null,
+      plan: latest?.plan ?? null,
+    };
+  });
+}
+
+function memberState(task: TaskRow, latest: AssignmentRow | undefined, atWork: boolean): z.output<typeof MemberState> {
+  if (!latest) return 'not_started';
+  if (latest.outcome === 'green') return 'done';
+  if (latest.outcome === 'blocked' || task.status === 'cancelled') return 'blocked';
+  return atWork && task.status === 'running' ? 'working' : 'waiting';
+}
+
+/** I7: the root's accepted checkpoint, read and never copied; a cancelled Task has none. */
+async function readResult(
+  tx: Queries,
+  task: TaskRow,
+  assignments: readonly AssignmentRow[],
+  prepared: PreparedView,
+): Promise<View['result']> {
+  const root = assignments.find((assignment) => assignment.id === task.root_assignment);
+  if (task.status !== 'completed' || task.outcome === null || !root) return null;
+  const boundary = await tx.first(dispatchSql.boundary, { assignment: root.id });
+  if (!boundary) throw new Error('a completed Task without its boundary');
+  const said = DispatchResult.parse(boundary.result);
+  const changed = root.line_head !== root.line_base;
+  return {
+    outcome: task.outcome,
+    summary: boundary.summary,
+    details: boundary.details,
+    files: [...boundary.files],
+    branch: changed ? branchOf(task.id) : null,
+    commit: changed ? root.line_head : null,
+    base: root.line_base,
+    ...prepared,
+    isolation: said.isolation ?? null,
+    usage: said.usage ?? null,
+    completed_at: boundary.recorded_at.toISOString(),
+  };
+}
+
+async function readAttention(tx: Queries, task: TaskRow, result: View['result']): Promise<View['attention']> {
+  const rows = await tx.all(attentionSql.ofTask, { task: task.id });
+  const open = rows.flatMap((row) => {
+    const read = Attention.safeParse(row);
+    return read.success ? [read.data] : [];
+  });
+  return result?.outcome === 'blocked' ? [...open, { kind: 'blocked_result', summary: result.summary }] : open;
+}
