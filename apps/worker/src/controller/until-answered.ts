@@ -24,6 +24,10 @@ interface Patience {
   readonly mostMs?: number;
   /** How often a fault of the controller's own is borne. */
   readonly faults?: number;
+  /** Decisions that may turn out otherwise later. */
+  readonly again?: readonly FarmErrorCode[];
+  /** Answers that are a decision to this caller. */
+  readonly decided?: readonly FarmErrorCode[];
   onAgain?(error: FarmError): void;
 }
 
@@ -33,18 +37,18 @@ interface Patience {
  * @throws FarmError what the farm decided against · the reason of `signal`
  */
 export async function untilAnswered<Value>(once: () => Promise<Value>, patience: Patience = {}): Promise<Value> {
-  const { signal, firstMs = 200, mostMs = 5_000, faults = 5 } = patience;
+  const { signal, firstMs = 200, mostMs = 5_000, faults = 5, again = [], decided = [] } = patience;
   let faulty = 0;
   for (let waitMs = firstMs; ; waitMs = Math.min(mostMs, waitMs * 2)) {
     try {
       return await once();
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof FarmError)) throw error;
+      if (!(error instanceof FarmError) || decided.includes(error.code)) throw error;
       if (theirFault.has(error.code)) {
         faulty += 1;
         if (faulty >= faults) throw error;
-      } else if (!undecided.has(error.code)) throw error;
+      } else if (!undecided.has(error.code) && !again.includes(error.code)) throw error;
       patience.onAgain?.(error);
       await pause(
         Math.max(error.retryAfterMs ?? 0, waitMs * (0.75 + Math.random() / 2)),

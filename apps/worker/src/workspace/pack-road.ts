@@ -28,7 +28,8 @@ export async function sendPack(farm: Farm, sent: PackSent): Promise<'accepted' |
           jobToken,
           ...(signal === undefined ? {} : { signal }),
         }),
-      { signal },
+      // a full disk of the farm: somebody makes room, and the lease is held meanwhile
+      { signal, again: ['disk_full'] },
     );
     return 'accepted';
   } catch (error) {

@@ -1,4 +1,4 @@
-import { readdir, rename, rm } from 'node:fs/promises';
+import { access, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Farm } from '../controller/farm.js';
 import type { EventLines } from '../event-lines.js';
@@ -43,7 +43,11 @@ async function endLeftTrees({ worker, log }: SalvageNeeds, living: readonly Owne
 
 async function salvage(needs: SalvageNeeds, folder: DispatchFolder, marker: OwnerMarker | undefined): Promise<void> {
   const { log, line, farm } = needs;
-  if (marker === undefined) return setAside(needs, folder, 'its owner marker is missing or damaged');
+  if (marker === undefined) {
+    // made, and the worker died before it wrote whose it is: nothing was materialised
+    if (!(await exists(folder.work))) return remove(folder);
+    return setAside(needs, folder, 'its owner marker is missing or damaged');
+  }
   const facts = { job: marker.job, epoch: marker.epoch };
   if (marker.stage !== 'ready') return remove(folder);
   const end = await endTree({ worker: marker.worker, job: marker.job, epoch: marker.tree_epoch }, 0);
@@ -61,6 +65,13 @@ async function salvage(needs: SalvageNeeds, folder: DispatchFolder, marker: Owne
     log.error({ ...facts, fault: faultOf(error) }, 'a workspace could not be salvaged');
     await setAside(needs, folder, faultOf(error).detail);
   }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 function remove(folder: DispatchFolder): Promise<void> {

@@ -1,0 +1,167 @@
+import { type LeasedJob, limits } from '#contracts';
+import { Beats } from './claim/beats.js';
+import { ClaimLoop } from './claim/claim-loop.js';
+import { Regain } from './claim/regain.js';
+import type { Farm } from './controller/farm.js';
+import type { EventLines } from './event-lines.js';
+import type { BellEar } from './identity/bell-ear.js';
+import type { EnrolledIdentity } from './identity/identity-file.js';
+import type { Log } from './log.js';
+import { MachineReport } from './machine-report.js';
+import type { Instant } from './process/monotonic.js';
+import type { Provider } from './provider/port.js';
+import { DispatchRun } from './session/dispatch-run.js';
+import { sessionEnvironment } from './session/session-environment.js';
+import type { WorkerSettings } from './settings.js';
+import { BundleCache } from './workspace/bundle-cache.js';
+import { salvageDeadBoots } from './workspace/salvage.js';
+import { startOf, type WorkerHome } from './workspace/worker-home.js';
+
+interface WorkerNeeds {
+  readonly settings: WorkerSettings;
+  readonly identity: EnrolledIdentity;
+  readonly boot: string;
+  readonly home: WorkerHome;
+  readonly farm: Farm;
+  readonly ear: BellEar;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly gitVersion: string;
+  readonly log: Log;
+  readonly line: EventLines;
+  /** The farm wants this worker to end (`worker drain`). */
+  readonly onDrain: () => void;
+}
+
+/** How often a worker looks whether its providers can be used. */
+const lookEveryMs = 60_000;
+
+/** One worker: salvages what dead boots left, then beats, claims and runs until it is drained. */
+export class FarmWorker {
+  private readonly runs = new Set<DispatchRun>();
+  private readonly beats: Beats;
+  private readonly claims: ClaimLoop;
+  private readonly regain: Regain;
+  private readonly report: MachineReport;
+  private readonly bundles: BundleCache;
+  private readonly startedAt = startOf(process.pid) ?? '';
+  private readonly finished = new Set<() => void>();
+  private heldSlots = 0;
+  private draining = false;
+  private looking: NodeJS.Timeout | undefined;
+
+  constructor(private readonly needs: WorkerNeeds) {
+    const { farm, settings, identity, providers, gitVersion, log, line, home } = needs;
+    this.bundles = new BundleCache(home.bundles, farm);
+    this.report = new MachineReport({
+      enrolledLabels: identity.enrolled.labels,
+      slots: this.slots,
+      host: settings.host,
+      gitVersion,
+      busy: () => this.runs.size + this.heldSlots,
+      providers,
+      log,
+    });
+    this.beats = new Beats({
+      farm,
+      leases: () => [...this.runs].map((run) => run.lease),
+      report: () => this.report.now(),
+      onWorker: (worker) => {
+        this.claims.paused = worker.paused || worker.quarantined !== undefined;
+        if (worker.drain && !this.draining) needs.onDrain();
+      },
+      log,
+      line,
+    });
+    const accept = (job: LeasedJob, sentAt: Instant): void => this.accept(job, sentAt);
+    this.regain = new Regain(farm, accept, log);
+    this.claims = new ClaimLoop({
+      farm,
+      regain: this.regain,
+      freeSlots: () => this.slots - this.runs.size - this.heldSlots,
+      accept,
+      hears: () => needs.ear.connected,
+      log,
+    });
+  }
+
+  private get slots(): number {
+    const { settings, identity } = this.needs;
+    return Math.min(settings.slots, identity.enrolled.slot_ceiling);
+  }
+
+  /** Beats run from the beginning, so that a long salvage does not look like a dead machine. */
+  async start(): Promise<void> {
+    const { home, identity, farm, log, line } = this.needs;
+    await this.report.look();
+    this.looking = setInterval(() => void this.report.look(), lookEveryMs).unref();
+    this.beats.start();
+    await salvageDeadBoots({ home, worker: identity.enrolled.worker_id, farm, log, line });
+    if (!this.draining) this.claims.start();
+  }
+
+  /** It rang. */
+  look(): void {
+    this.claims.look();
+  }
+
+  /** Claims nothing more, ends the sessions, hands their work in, says goodbye. What takes too long is salvaged by the next start. */
+  async drain(): Promise<void> {
+    this.draining = true;
+    this.needs.line('draining', { runs: this.runs.size });
+    for (const run of this.runs) run.drain();
+    await this.claims.stop();
+    // one that was claimed meanwhile
+    for (const run of this.runs) run.drain();
+    await Promise.race([this.allFinished(), afterMs(this.needs.settings.drainMs)]);
+    clearInterval(this.looking);
+    await this.beats.sayGoodbye();
+  }
+
+  private accept(job: LeasedJob, sentAt: Instant): void {
+    const { needs } = this;
+    this.beats.everyMs = Math.min(job.heartbeat_ms, limits.heartbeatMs);
+    const regained = job.continues ? [...this.runs].find((run) => run.lease.job === job.id && run.lease.isStale) : undefined;
+    if (regained !== undefined) return regained.lease.move(job, sentAt);
+    needs.line('claimed', { job: job.id, epoch: job.epoch, kind: job.kind });
+    const run = new DispatchRun(job, sentAt, {
+      worker: needs.identity.enrolled.worker_id,
+      boot: needs.boot,
+      started: this.startedAt,
+      home: needs.home,
+      farm: needs.farm,
+      bundles: this.bundles,
+      providers: needs.providers,
+      regain: this.regain,
+      environment: sessionEnvironment(process.env),
+      silenceMs: needs.settings.silenceMs,
+      log: needs.log,
+      line: needs.line,
+      beatSoon: () => this.beats.soon(),
+    });
+    this.runs.add(run);
+    if (this.draining) run.drain();
+    void run.run().then((slot) => {
+      this.runs.delete(run);
+      if (slot === 'held') this.heldSlots += 1;
+      for (const told of this.finished) told();
+      // a free slot is news for the farm too: it rings those that have room
+      this.beats.soon();
+      this.claims.look();
+    });
+  }
+
+  private async allFinished(): Promise<void> {
+    while (this.runs.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.finished.add(resolve);
+      });
+      this.finished.clear();
+    }
+  }
+}
+
+function afterMs(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}

@@ -1,0 +1,89 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { FarmError, limits } from '#contracts';
+import { faultOf, type Log } from '../log.js';
+import type { MemberDoor } from '../provider/port.js';
+import type { MemberCalls } from './member-calls.js';
+import { memberServer } from './member-server.js';
+
+const doorPath = '/_internal/node/mcp';
+
+/**
+ * The MCP endpoint of one Dispatch, on loopback under a random port, for whoever has its token (H34). Host and Origin are
+ * checked, so that no web page of this machine's browser gets in. Stateless: a server per request, plain JSON answers.
+ */
+export class LocalMemberDoor {
+  private constructor(
+    private readonly server: Server,
+    readonly door: MemberDoor,
+  ) {}
+
+  static async open(calls: MemberCalls, log: Log): Promise<LocalMemberDoor> {
+    const token = randomBytes(32).toString('base64url');
+    const server = createServer((request, response) => {
+      answer(request, response, calls, token, log).catch((error: unknown) => {
+        log.error({ fault: faultOf(error) }, 'the member door failed');
+        refuse(response, 500, 'internal');
+      });
+    });
+    // a call may wait for the farm longer than any default
+    server.requestTimeout = 0;
+    server.keepAliveTimeout = 60_000;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new FarmError('internal', 'The member door has no port.');
+    return new LocalMemberDoor(server, { url: `http://127.0.0.1:${address.port}${doorPath}`, token });
+  }
+
+  /** Ends what is open: after the session nobody calls any more. */
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+      this.server.closeAllConnections();
+    });
+  }
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  calls: MemberCalls,
+  token: string,
+  log: Log,
+): Promise<void> {
+  const host = `127.0.0.1:${request.socket.localPort ?? 0}`;
+  const { origin } = request.headers;
+  if (request.headers.host !== host || (origin !== undefined && origin !== `http://${host}`)) return refuse(response, 403, 'not_allowed');
+  if (!isBearer(request.headers.authorization, token)) return refuse(response, 401, 'unauthenticated');
+  if (request.url !== doorPath) return refuse(response, 404, 'not_found');
+  if (request.method !== 'POST') return refuse(response, 405, 'not_available', { allow: 'POST' });
+  const server = memberServer(calls, log);
+  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true, maxRequestBodySize: limits.bodyBytes });
+  response.once('close', () => void server.close().catch((error: unknown) => log.debug({ fault: faultOf(error) })));
+  // the SDK's own class does not fit its interface under exactOptionalPropertyTypes
+  const connectable: object = transport;
+  if (!isTransport(connectable)) throw new FarmError('internal', 'The transport of the member door has another shape.');
+  await server.connect(connectable);
+  await transport.handleRequest(request, response);
+}
+
+function isTransport(value: object): value is Transport {
+  return 'start' in value && 'send' in value && 'close' in value;
+}
+
+/** Compared as hashes: neither content nor length shows in the time. */
+function isBearer(authorization: string | undefined, token: string): boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hash(authorization ?? ''), hash(`Bearer ${token}`));
+}
+
+function refuse(response: ServerResponse, status: number, code: string, more: Readonly<Record<string, string>> = {}): void {
+  if (response.headersSent) return void response.end();
+  response.writeHead(status, { 'content-type': 'application/json', ...more });
+  response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: code } }));
+}

@@ -1,0 +1,371 @@
+import { rm } from 'node:fs/promises';
+import type { z } from 'zod';
+import { type DispatchPayload, type DispatchResult, FarmError, type LeasedJob } from '#contracts';
+import { HeldLease } from '../claim/held-lease.js';
+import { faultOf, type Log } from '../log.js';
+import { type Handover, MemberCalls } from '../member-door/member-calls.js';
+import { LocalMemberDoor } from '../member-door/member-door.js';
+import { writePrivateFile } from '../private-file.js';
+import { type Instant, machineClock } from '../process/monotonic.js';
+import type { ProviderEvent } from '../provider/events.js';
+import type { ProviderSession } from '../provider/port.js';
+import { captureDispatch, packOf } from '../workspace/capture.js';
+import { checkFileReferences } from '../workspace/file-references.js';
+import { type DispatchFolder, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
+import { setAside } from '../workspace/salvage.js';
+import { Ending } from './ending.js';
+import { failureOf, refusalOf } from './failure-report.js';
+import { OutputRoad } from './output-road.js';
+import { folderOf, payloadOf, type Prepared, prepare } from './preparation.js';
+import type { RunNeeds } from './run-needs.js';
+import type { SessionEnd } from './session-end.js';
+import { SessionWatch } from './session-watch.js';
+import { giveBack, isolationReport, settle, type Work } from './settlement.js';
+
+/** How a run left its slot: `held` when processes of it could not be ended (the slot is not used again). */
+export type SlotAfter = 'free' | 'held';
+
+/**
+ * One Dispatch on this machine, from the claim to the farm's answer: prepare, run the provider, stop it and prove its tree empty,
+ * capture, upload, complete, and only then delete.
+ */
+export class DispatchRun {
+  readonly lease: HeldLease;
+  private readonly ending = new Ending();
+  private readonly needs: RunNeeds;
+  private readonly log: Log;
+  private readonly folder: DispatchFolder;
+  private session: ProviderSession | undefined;
+  private marker: OwnerMarker | undefined;
+  private marking: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly leased: LeasedJob,
+    sentAt: Instant,
+    needs: RunNeeds,
+  ) {
+    this.lease = new HeldLease(leased, sentAt);
+    this.log = needs.log.child({ job: leased.id, epoch: leased.epoch });
+    this.needs = { ...needs, log: this.log };
+    this.folder = folderOf(needs, this.lease);
+    const { lease, ending } = this;
+    lease.on('end', ({ kind }) => ending.end(kind === 'cancel' ? 'cancelled' : 'paused'));
+    lease.on('lost', () => {
+      this.say('lost');
+      ending.end('lost');
+    });
+    lease.on('stale', () => this.afterStale());
+    lease.on('moved', () => this.afterMove());
+  }
+
+  /** The worker stops: the session is ended, its work handed in, a successor goes on elsewhere. */
+  drain(): void {
+    this.ending.end('drained');
+  }
+
+  /** Never throws: what went wrong was told to the farm or is in the log, and the work is kept. */
+  async run(): Promise<SlotAfter> {
+    try {
+      return await this.runThrough();
+    } catch (error) {
+      this.log.error({ fault: faultOf(error) }, 'the run broke off; its workspace stays for the next start of the worker');
+      return 'free';
+    }
+  }
+
+  private async runThrough(): Promise<SlotAfter> {
+    const { needs, lease, ending } = this;
+    needs.beatSoon();
+    if ((await lease.sure()) === 'lost') return 'free';
+    let prepared: Prepared;
+    try {
+      prepared = await prepare(needs, lease, this.folder, this.payload(), ending.signal);
+    } catch (error) {
+      return this.endUnstarted(error);
+    }
+    this.marker = prepared.marker;
+    const { backend, fell_back, reasons, prepare_ms } = prepared.isolation;
+    this.say('workspace', { backend, fell_back, reasons, prepare_ms });
+    return this.work(prepared);
+  }
+
+  private payload(): DispatchPayload {
+    if (this.leased.kind !== 'dispatch') throw new FarmError('invalid_input', 'This worker runs Dispatches only.');
+    return payloadOf(this.leased.payload);
+  }
+
+  /** Nothing ran: no work to keep. */
+  private async endUnstarted(error: unknown): Promise<SlotAfter> {
+    const { needs, lease, ending } = this;
+    const { cause } = ending;
+    if (cause === undefined) {
+      this.log.warn({ fault: faultOf(error) }, 'the Dispatch could not be prepared');
+      await giveBack(needs, lease, failureOf(error, 'prepare_failed'));
+    } else if (cause !== 'lost') {
+      const nothing: Work = { capture: noCapture, pack: undefined };
+      const settled = await settle(needs, lease, nothing, { ended: cause, result: {} });
+      if (settled.how === 'completed') this.say('completed', { ended: cause, state: settled.state });
+    }
+    await rm(this.folder.path, { recursive: true, force: true });
+    return 'free';
+  }
+
+  private async work(prepared: Prepared): Promise<SlotAfter> {
+    const { needs, lease, folder, ending } = this;
+    const closing = new AbortController();
+    const calls = new MemberCalls({
+      farm: needs.farm,
+      lease,
+      checkFiles: (paths) => checkFileReferences(folder.work, paths),
+      keep: (handover) => this.keepHandover(handover),
+      signal: closing.signal,
+    });
+    const door = await LocalMemberDoor.open(calls, this.log);
+    const output = new OutputRoad(needs.farm, lease, this.log);
+    let session: ProviderSession;
+    try {
+      session = await this.startProvider(prepared, door);
+    } catch (error) {
+      await door.close();
+      return this.endUnstarted(error);
+    }
+    this.session = session;
+    this.follow(session);
+    const watch = new SessionWatch({
+      session,
+      calls,
+      lease,
+      ending,
+      silenceMs: needs.silenceMs,
+      onEvent: (event) => {
+        output.write(event);
+        this.noteEvent(event);
+      },
+      onReminder: (count) => this.say('reminded', { count }),
+      onAcknowledged: () => needs.beatSoon(),
+    });
+    const first = await watch.end();
+    const stopped = await this.stop(session, first);
+    closing.abort(new Error('The session is over.'));
+    await door.close();
+    if (!stopped) return 'held';
+    await watch.drained();
+    // taken while the session was being stopped: it stands (D6)
+    const end = calls.handover === undefined ? first : orHandover(first, calls.handover);
+    if (end.ended === 'refused') return this.endRefused(end.failure);
+    return this.handIn(end, prepared, watch, output);
+  }
+
+  private async startProvider({ provider, request, payload }: Prepared, { door }: LocalMemberDoor): Promise<ProviderSession> {
+    const { needs, lease, folder, ending } = this;
+    for (let tries = 0; ; tries += 1) {
+      // nothing starts under a lease that is in doubt (I4)
+      if ((await lease.sure()) === 'lost') throw new FarmError('stale_lease');
+      ending.signal.throwIfAborted();
+      if (this.marker?.tree_epoch !== lease.epoch) await this.writeMarker({ tree_epoch: lease.epoch });
+      try {
+        return await provider.start({
+          marker: { worker: needs.worker, job: lease.job, epoch: lease.epoch },
+          lease: lease.time,
+          workspace: folder.work,
+          stateFolder: folder.state,
+          instructions: request.instructions,
+          input: request.input,
+          memberDoor: door,
+          environment: needs.environment,
+          ...(payload.model === undefined ? {} : { model: payload.model }),
+          ...(payload.effort === undefined ? {} : { effort: payload.effort }),
+        });
+      } catch (error) {
+        // its time ran out between the look and the start: ask the farm again
+        if (!(error instanceof FarmError) || error.code !== 'stale_lease' || tries >= 2) throw error;
+        lease.doubt();
+        needs.beatSoon();
+      }
+    }
+  }
+
+  /** The tree lives and rests with the lease. */
+  private follow({ tree }: ProviderSession): void {
+    const { lease, needs } = this;
+    const thawOr = (otherwise: () => void) => {
+      if (tree.state === 'frozen') void tree.thaw(lease.time);
+      else otherwise();
+    };
+    lease.on('renewed', (time) => thawOr(() => tree.renew(time)));
+    lease.on('moved', (time) => {
+      thawOr(() => tree.renew(time));
+    });
+    tree.onState((state, cause) => {
+      if (state === 'frozen') {
+        this.say('frozen', { cause });
+        // the next answered beat lets it go on; one that is claimed back waits for that
+        if (lease.isSure) lease.doubt();
+        needs.beatSoon();
+      } else if (state === 'running') {
+        lease.touch();
+        this.say('thawed');
+      }
+    });
+    // a beat may have been answered while it started
+    tree.renew(lease.time);
+  }
+
+  /** The farm says that the lease is over: what runs stands still until the next answer (D11). */
+  private afterStale(): void {
+    const { lease, session, needs } = this;
+    this.say('stale');
+    if (this.marker === undefined) return lease.lose();
+    if (session?.tree.state === 'running') void session.tree.freeze();
+    needs.regain.add(lease);
+  }
+
+  /** Given back: the work goes on under the next epoch, and what is left of it after a crash belongs there. */
+  private afterMove(): void {
+    const { lease, needs } = this;
+    this.log.setBindings({ epoch: lease.epoch });
+    this.say('continues');
+    void this.writeMarker({ epoch: lease.epoch, lease_id: lease.fence.lease_id, job_token: lease.token });
+    needs.beatSoon();
+  }
+
+  private async stop(session: ProviderSession, end: SessionEnd): Promise<boolean> {
+    // a frozen tree must not run past its lease once more
+    const atOnce = end.ended === 'lost' || session.tree.state === 'frozen';
+    const tree = await session.stop(atOnce ? { graceMs: 0 } : {});
+    this.say('stopped', { ended: end.ended, empty: tree.empty });
+    if ('detail' in end || end.ended === 'refused') {
+      this.log.warn({ ended: end.ended, stderr: session.diagnostics().slice(-2_000) }, 'the session ended early');
+    }
+    if (tree.empty) return true;
+    this.log.error({ survivors: tree.survivors }, 'processes could not be ended: what they do is unknown, nothing is captured');
+    await giveBack(this.needs, this.lease, {
+      reason: 'capture_failed',
+      retryable: false,
+      detail: 'effects_unknown: processes of the session could not be ended on this machine.',
+    });
+    return false;
+  }
+
+  private async endRefused(failure: Parameters<typeof refusalOf>[0]): Promise<SlotAfter> {
+    await giveBack(this.needs, this.lease, refusalOf(failure));
+    await rm(this.folder.path, { recursive: true, force: true });
+    return 'free';
+  }
+
+  /** Capture, upload, complete; the workspace goes when the farm has what is in it, or is kept aside. */
+  private async handIn(
+    end: Exclude<SessionEnd, { ended: 'refused' }>,
+    prepared: Prepared,
+    watch: SessionWatch,
+    output: OutputRoad,
+  ): Promise<SlotAfter> {
+    const { needs, lease, folder } = this;
+    // while no beat is answered a capture waits (D18)
+    await lease.sure();
+    this.enter('capturing');
+    let work: Work & { readonly ms: number };
+    try {
+      work = await this.capture(prepared);
+    } catch (error) {
+      this.log.error({ fault: faultOf(error) }, 'the workspace could not be captured');
+      await giveBack(needs, lease, failureOf(error, 'capture_failed'));
+      return this.keepAside('it could not be captured');
+    }
+    this.enter('uploading');
+    await output.flush();
+    try {
+      const settled = await settle(needs, lease, work, {
+        ended: end.ended === 'lost' ? 'crashed' : end.ended,
+        result: this.resultOf(end, prepared, watch, work),
+      });
+      if (settled.how === 'rescued') this.log.info('another has the job; the work is a rescue');
+      else this.say('completed', { ended: end.ended, state: settled.state, kept: settled.kept });
+      if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured') return this.keepAside('the farm did not keep it');
+      await this.writeMarker({ stage: 'settled' });
+      await rm(folder.path, { recursive: true, force: true });
+    } catch (error) {
+      this.log.error({ fault: faultOf(error) }, 'the work was refused');
+      await giveBack(needs, lease, failureOf(error, 'upload_failed'));
+      return this.keepAside(faultOf(error).detail);
+    }
+    return 'free';
+  }
+
+  private async capture({ marker }: Prepared): Promise<Work & { readonly ms: number }> {
+    const since = machineClock.now();
+    const capture = await captureDispatch(this.folder, this.marker ?? marker);
+    const pack = capture.kind === 'captured' ? await packOf(this.folder, marker.base, capture) : undefined;
+    const ms = machineClock.now() - since;
+    const facts = capture.kind === 'captured' ? { commit: capture.commit, files: capture.total } : {};
+    this.say('captured', { kind: capture.kind, ...facts });
+    return { capture, pack, ms };
+  }
+
+  private resultOf(
+    end: Exclude<SessionEnd, { ended: 'refused' }>,
+    { isolation }: Prepared,
+    watch: SessionWatch,
+    { capture, pack, ms }: Work & { readonly ms: number },
+  ): z.input<typeof DispatchResult> {
+    const ref = this.session?.ref;
+    return {
+      ...(end.ended === 'handover' ? { handover: { call_id: end.handover.call_id } } : {}),
+      ...(capture.kind === 'captured' ? { commit: capture.commit } : {}),
+      ...(ref === undefined ? {} : { session_ref: ref }),
+      usage: watch.usage,
+      isolation: isolationReport(isolation, ms, pack),
+      ignored: { files: capture.ignored.files, bytes: capture.ignored.bytes },
+      ...(end.ended === 'limited' ? { retry_after_ms: end.retryAfterMs } : {}),
+      ...('detail' in end ? { detail: end.detail } : {}),
+    };
+  }
+
+  private async keepAside(why: string): Promise<SlotAfter> {
+    await setAside(this.needs, this.folder, why);
+    return 'free';
+  }
+
+  /** Beside the workspace, and its files into the capture, before the member hears that it was taken. */
+  private async keepHandover(handover: Omit<Handover, 'reply'>): Promise<void> {
+    await writePrivateFile(this.folder.handover, JSON.stringify(handover));
+    await this.writeMarker({ include: [...handover.files] });
+    this.say('handover', { operation: handover.operation });
+  }
+
+  private writeMarker(change: Partial<OwnerMarker>): Promise<void> {
+    this.marking = this.marking.then(async () => {
+      if (this.marker === undefined) return;
+      this.marker = { ...this.marker, ...change };
+      await writeMarker(this.folder, this.marker);
+    });
+    return this.marking;
+  }
+
+  private enter(phase: 'started' | 'capturing' | 'uploading'): void {
+    this.lease.phase = phase;
+    this.needs.beatSoon();
+  }
+
+  private noteEvent(event: ProviderEvent): void {
+    if (event.type === 'session') {
+      this.lease.sessionRef = event.ref;
+      this.enter('started');
+      this.say('started', { session: event.ref });
+      return;
+    }
+    const { type, ...facts } = event;
+    this.say('step', { step: type, ...facts });
+  }
+
+  private say(event: Parameters<RunNeeds['line']>[0], facts: Readonly<Record<string, unknown>> = {}): void {
+    const { job, epoch } = this.lease;
+    this.needs.line(event, { job, epoch, ...facts });
+  }
+}
+
+function orHandover(end: SessionEnd, handover: Handover): SessionEnd {
+  return end.ended === 'lost' || end.ended === 'refused' ? end : { ended: 'handover', handover };
+}
+
+const noCapture = { kind: 'no_changes', nested: [], ignored: { files: 0, bytes: 0, more: false }, skipped: [], notCaptured: [] } as const;

@@ -1,0 +1,96 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { FarmError, objectPaths } from '#contracts';
+import type { HeldLease } from '../claim/held-lease.js';
+import { type Farm, roadTo } from '../controller/farm.js';
+import { untilAnswered } from '../controller/until-answered.js';
+import { faultOf, type Log } from '../log.js';
+import type { ProviderEvent } from '../provider/events.js';
+
+const segmentBytes = 1024 * 1024;
+const segmentMs = 500;
+/** What may wait while the farm is away; past it the newest is left out, and the log says so. */
+const waitingBytesMost = 32 * 1024 * 1024;
+
+/**
+ * What a session says, in segments of 1 MiB or half a second, each put once and never changed (H17). At a new epoch the numbers
+ * begin again.
+ */
+export class OutputRoad {
+  private lines: Buffer[] = [];
+  private bytes = 0;
+  private full = false;
+  private closed = false;
+  private next = { epoch: 0, segment: 0 };
+  private sending: Promise<void> | undefined;
+
+  constructor(
+    private readonly farm: Farm,
+    private readonly lease: HeldLease,
+    private readonly log: Log,
+  ) {}
+
+  write(event: ProviderEvent): void {
+    if (this.closed) return;
+    if (this.bytes > waitingBytesMost) {
+      if (!this.full) this.log.warn('more output waits for the farm than may wait; the newest is left out');
+      this.full = true;
+      return;
+    }
+    const line = Buffer.from(`${JSON.stringify(event)}\n`);
+    this.lines.push(line);
+    this.bytes += line.length;
+    this.sending ??= this.send().finally(() => {
+      this.sending = undefined;
+    });
+  }
+
+  /** Brings the rest up; returns when the farm has it or the lease is lost. */
+  async flush(): Promise<void> {
+    this.closed = true;
+    await this.sending;
+  }
+
+  private async send(): Promise<void> {
+    while (this.lines.length > 0) {
+      if (!this.closed && this.bytes < segmentBytes) await pause(segmentMs);
+      await this.put(this.take()).catch((error: unknown) => {
+        this.log.warn({ fault: faultOf(error) }, 'a segment of output was refused');
+      });
+    }
+  }
+
+  private take(): Buffer {
+    const taken: Buffer[] = [];
+    let size = 0;
+    while (this.lines[0] !== undefined && (size === 0 || size + this.lines[0].length <= segmentBytes)) {
+      size += this.lines[0].length;
+      taken.push(this.lines[0]);
+      this.lines.shift();
+    }
+    this.bytes -= size;
+    return Buffer.concat(taken);
+  }
+
+  /** A stale lease may be given back at the next epoch: then the segment goes up there. */
+  private async put(content: Buffer): Promise<void> {
+    for (;;) {
+      if ((await this.lease.sure()) === 'lost') return;
+      const { fence, epoch, job } = this.lease;
+      if (this.next.epoch !== epoch) this.next = { epoch, segment: 0 };
+      const road = roadTo(objectPaths.output, { job, epoch, segment: this.next.segment });
+      try {
+        await untilAnswered(() => this.farm.put(road, () => content, content.length, { jobToken: this.lease.token }), {
+          again: ['disk_full'],
+        });
+        this.next.segment += 1;
+        return;
+      } catch (error) {
+        if (!(error instanceof FarmError) || error.code !== 'stale_lease') {
+          this.next.segment += 1;
+          throw error;
+        }
+        this.lease.markStale(fence);
+      }
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DispatchPayload, DispatchRequest, FarmError, objectPaths } from '#contracts';
+import { requireGit } from '#git';
+import type { HeldLease } from '../claim/held-lease.js';
+import { jsonOf } from '../controller/ask.js';
+import { roadTo } from '../controller/farm.js';
+import { untilAnswered } from '../controller/until-answered.js';
+import type { Provider } from '../provider/port.js';
+import { requireRoom } from '../workspace/disk-room.js';
+import { type Isolation, materialise } from '../workspace/materialise.js';
+import { type DispatchFolder, folderAt, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
+import type { RunNeeds } from './run-needs.js';
+
+export interface Prepared {
+  readonly payload: DispatchPayload;
+  readonly provider: Provider;
+  readonly request: DispatchRequest;
+  readonly isolation: Isolation;
+  readonly marker: OwnerMarker;
+}
+
+/** The folder of one Dispatch at one epoch. */
+export function folderOf(needs: RunNeeds, lease: HeldLease): DispatchFolder {
+  return folderAt(join(needs.home.workspaces, `${lease.job}-${lease.epoch}`));
+}
+
+/** @throws FarmError `invalid_input` */
+export function payloadOf(payload: unknown): DispatchPayload {
+  const parsed = DispatchPayload.safeParse(payload);
+  if (parsed.success) return parsed.data;
+  throw new FarmError('invalid_input', 'The payload of the Dispatch has another shape than this worker knows.', {
+    hint: 'Bring controller and worker to the same version.',
+  });
+}
+
+/**
+ * All that must stand before the provider starts: room, provider, prompt, workspace.
+ *
+ * @throws FarmError what is missing · the abort's reason
+ */
+export async function prepare(
+  needs: RunNeeds,
+  lease: HeldLease,
+  folder: DispatchFolder,
+  payload: DispatchPayload,
+  signal: AbortSignal,
+): Promise<Prepared> {
+  await requireRoom(needs.home.path);
+  const provider = await usableProvider(needs, payload.provider);
+  signal.throwIfAborted();
+  await rm(folder.path, { recursive: true, force: true });
+  await mkdir(folder.path, { recursive: true, mode: 0o700 });
+  const marker = markerOf(needs, lease, payload);
+  await writeMarker(folder, marker);
+  const request = await fetchRequest(needs, lease, signal);
+  const isolation = await layOut(needs, lease, folder, payload, signal);
+  signal.throwIfAborted();
+  const ready: OwnerMarker = { ...marker, stage: 'ready' };
+  await writeMarker(folder, ready);
+  return { payload, provider, request, isolation, marker: ready };
+}
+
+async function usableProvider({ providers }: RunNeeds, name: string): Promise<Provider> {
+  const provider = providers.get(name);
+  if (provider === undefined) {
+    throw new FarmError('misconfigured', `This worker has no provider ${name}.`, {
+      hint: 'Drop its label, or update the worker.',
+    });
+  }
+  const availability = await provider.availability();
+  if (availability.usable) return provider;
+  throw new FarmError('misconfigured', availability.reason, { hint: availability.fix });
+}
+
+function markerOf(needs: RunNeeds, lease: HeldLease, payload: DispatchPayload): OwnerMarker {
+  return {
+    worker: needs.worker,
+    boot: needs.boot,
+    pid: process.pid,
+    started: needs.started,
+    job: lease.job,
+    epoch: lease.epoch,
+    lease_id: lease.fence.lease_id,
+    tree_epoch: lease.epoch,
+    job_token: lease.token,
+    stage: 'preparing',
+    title: payload.title,
+    member: payload.member_id,
+    base: payload.base,
+    task_directory: payload.task_directory,
+    include: [],
+  };
+}
+
+function fetchRequest({ farm }: RunNeeds, lease: HeldLease, signal: AbortSignal): Promise<DispatchRequest> {
+  const road = roadTo(objectPaths.request, { job: lease.job });
+  return untilAnswered(
+    async () => {
+      const request = DispatchRequest.safeParse(await jsonOf(await farm.get(road, { jobToken: lease.token, signal })));
+      if (request.success) return request.data;
+      throw new FarmError('invalid_output', 'The request of the Dispatch has another shape than this worker knows.');
+    },
+    { signal },
+  );
+}
+
+/** A bundle that does not hold what it should may have been cut or changed under way: it is fetched anew, once. */
+async function layOut(
+  { bundles }: RunNeeds,
+  lease: HeldLease,
+  folder: DispatchFolder,
+  payload: DispatchPayload,
+  signal: AbortSignal,
+): Promise<Isolation> {
+  const wanted = { job: lease.job, base: payload.base, jobToken: () => lease.token, signal };
+  try {
+    return await materialise(folder, payload, await bundles.get(wanted));
+  } catch (error) {
+    if (error instanceof FarmError && error.code === 'internal') await requireGit();
+    if (!(error instanceof FarmError) || error.code !== 'source_refused') throw error;
+    await bundles.drop(payload.base);
+    for (const path of [folder.git, folder.work]) await rm(path, { recursive: true, force: true });
+    return materialise(folder, payload, await bundles.get(wanted));
+  }
+}

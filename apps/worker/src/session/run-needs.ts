@@ -1,0 +1,26 @@
+import type { Regain } from '../claim/regain.js';
+import type { Farm } from '../controller/farm.js';
+import type { EventLines } from '../event-lines.js';
+import type { Log } from '../log.js';
+import type { Provider } from '../provider/port.js';
+import type { BundleCache } from '../workspace/bundle-cache.js';
+import type { WorkerHome } from '../workspace/worker-home.js';
+
+/** What a Dispatch needs of its worker. */
+export interface RunNeeds {
+  readonly worker: string;
+  readonly boot: string;
+  /** Start of this process, for the owner marker. */
+  readonly started: string;
+  readonly home: WorkerHome;
+  readonly farm: Farm;
+  readonly bundles: BundleCache;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly regain: Regain;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly silenceMs: number;
+  readonly log: Log;
+  readonly line: EventLines;
+  /** A phase changed or a doubt is to be ended. */
+  readonly beatSoon: () => void;
+}

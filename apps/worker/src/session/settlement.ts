@@ -1,0 +1,114 @@
+import type { z } from 'zod';
+import {
+  type DispatchEnded,
+  type DispatchResult,
+  FarmError,
+  type IsolationReport,
+  jobComplete,
+  jobFail,
+} from '#contracts';
+import type { Capture, WrittenFile } from '#git';
+import type { HeldLease } from '../claim/held-lease.js';
+import { untilAnswered } from '../controller/until-answered.js';
+import { sendPack } from '../workspace/pack-road.js';
+import type { FailureReport } from './failure-report.js';
+import type { RunNeeds } from './run-needs.js';
+
+export interface Work {
+  readonly capture: Capture;
+  readonly pack: WrittenFile | undefined;
+}
+
+export interface Ended {
+  readonly ended: z.output<typeof DispatchEnded>;
+  readonly result: z.input<typeof DispatchResult>;
+}
+
+export type Settled =
+  | { readonly how: 'completed'; readonly state: 'done' | 'cancelled'; readonly kept: boolean }
+  /** The lease is somebody else's; the farm has the work as a rescue (D20). */
+  | { readonly how: 'rescued' };
+
+/** Long: the farm unpacks, checks and applies before it answers. */
+const completeTimeoutMs = 120_000;
+
+/**
+ * Brings the work up and ends the lease, until the farm has answered. A lease that went stale may be given back: then all of it
+ * is done again at the next epoch (D11); else what is up is the rescue.
+ *
+ * @throws FarmError `commit_refused` and other refusals of the farm
+ */
+export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end: Ended): Promise<Settled> {
+  for (let ending = end; ; ) {
+    const lost = (await lease.sure()) === 'lost';
+    const { fence } = lease;
+    if (!(await upload(needs, lease, work))) {
+      if (lost) return { how: 'rescued' };
+      lease.markStale(fence);
+      continue;
+    }
+    if (lost) return { how: 'rescued' };
+    try {
+      return { how: 'completed', ...(await complete(needs, lease, ending)) };
+    } catch (error) {
+      if (!(error instanceof FarmError)) throw error;
+      if (error.code === 'stale_lease') lease.markStale(fence);
+      else if (error.code === 'handover_refused' && ending.ended === 'handover') ending = withoutHandover(ending, error);
+      else throw error;
+    }
+  }
+}
+
+/** True when the farm took the pack under a live lease, or there is none to take. */
+async function upload({ farm, line }: RunNeeds, lease: HeldLease, { capture, pack }: Work): Promise<boolean> {
+  if (capture.kind === 'no_changes' || pack === undefined) return true;
+  const { job, epoch, token } = lease;
+  const how = await sendPack(farm, { job, epoch, commit: capture.commit, pack, jobToken: token });
+  line(how === 'accepted' ? 'uploaded' : 'rescued', { job, epoch, commit: capture.commit, bytes: pack.bytes });
+  return how === 'accepted';
+}
+
+/** The same body again until it is answered: the first wins and the same gets the same answer (D13). */
+async function complete(
+  { farm }: RunNeeds,
+  lease: HeldLease,
+  { ended, result }: Ended,
+): Promise<{ state: 'done' | 'cancelled'; kept: boolean }> {
+  const body = { ...lease.fence, ended, result };
+  lease.settling = true;
+  try {
+    return await untilAnswered(() => farm.call(jobComplete, body, { jobToken: lease.token, timeoutMs: completeTimeoutMs }));
+  } finally {
+    lease.settling = false;
+  }
+}
+
+/** D1, as far as a provider that was stopped cannot be asked again: the successor is told by the farm. */
+function withoutHandover({ result: { handover: _, ...result } }: Ended, error: FarmError): Ended {
+  return { ended: 'silent', result: { ...result, detail: `The handover was refused: ${error.detail}` } };
+}
+
+/** Gives the lease back; one that is stale by now needs no word. */
+export async function giveBack({ farm, log, line }: RunNeeds, lease: HeldLease, failure: FailureReport): Promise<void> {
+  if ((await lease.sure()) === 'lost') return;
+  lease.settling = true;
+  try {
+    const { state } = await untilAnswered(() =>
+      farm.call(jobFail, { ...lease.fence, ...failure }, { jobToken: lease.token, timeoutMs: completeTimeoutMs }),
+    );
+    line('failed', { job: lease.job, epoch: lease.epoch, reason: failure.reason, state });
+  } catch (error) {
+    if (!(error instanceof FarmError)) throw error;
+    log.warn({ code: error.code }, 'the lease could not be given back');
+  } finally {
+    lease.settling = false;
+  }
+}
+
+export function isolationReport(
+  isolation: Omit<z.output<typeof IsolationReport>, 'capture_ms' | 'bytes'>,
+  captureMs: number,
+  pack: WrittenFile | undefined,
+): z.output<typeof IsolationReport> {
+  return { ...isolation, reasons: [...isolation.reasons], capture_ms: Math.round(captureMs), bytes: pack?.bytes ?? 0 };
+}
