@@ -3,6 +3,7 @@ import type {
   getCurrentContext,
   InputOf,
   OutputOf,
+  Proposal,
   setWorkPlan,
   taskControl,
   taskEvents,
@@ -20,8 +21,6 @@ import type { Roads } from './roads/roads.js';
 /** Who acts on a Task from outside the team. */
 export interface Actor {
   readonly principal: string;
-  /** Idempotency key of the call. */
-  readonly callId?: string | undefined;
 }
 
 /** Whose member call it is: the job token's claims and the worker token's subject and boot (H24). */
@@ -60,6 +59,8 @@ export interface Teams {
     get(tx: Transaction, input: InputOf<typeof taskGet>, prepared: PreparedView): Promise<OutputOf<typeof taskGet>>;
     search(tx: Transaction, input: InputOf<typeof taskSearch>): Promise<OutputOf<typeof taskSearch>>;
     control(tx: Transaction, actor: Actor, input: InputOf<typeof taskControl>): Promise<OutputOf<typeof taskControl>>;
+    /** What the action would do, for who must confirm it. @throws not_found, conflict */
+    previewControl(tx: Transaction, input: InputOf<typeof taskControl>): Promise<Proposal>;
     /** Waits, outside any transaction, until there is news past `after`, or the time is over, or the caller has gone. */
     waitForNews(input: InputOf<typeof taskEvents>, signal: AbortSignal): Promise<void>;
     events(tx: Transaction, input: InputOf<typeof taskEvents>): Promise<OutputOf<typeof taskEvents>>;

@@ -6,7 +6,7 @@ import { setPlan } from './member/set-plan.js';
 import type { TeamParts } from './parts.js';
 import { openRoads } from './roads/open-roads.js';
 import { attentionSql, taskSql } from './sql.js';
-import { controlTask } from './task/control-task.js';
+import { controlTask, previewControl } from './task/control-task.js';
 import { expireSources } from './task/expire-sources.js';
 import { noteMissingMachines } from './task/missing-machines.js';
 import { prepareTasks } from './task/prepare-tasks.js';
@@ -29,6 +29,7 @@ export function openTeams(parts: TeamParts): Teams {
       get: readView,
       search: searchTasks,
       control: (tx, actor, input) => controlTask(parts, tx, actor, input),
+      previewControl,
       waitForNews: (input, signal) => waitForNews(parts, input, signal),
       events: readEvents,
       async counts(tx) {

@@ -1,4 +1,4 @@
-import { FarmError, type InputOf, type OutputOf, type taskControl } from '#contracts';
+import { FarmError, type InputOf, type OutputOf, type Proposal, type taskControl } from '#contracts';
 import type { Transaction } from '#store';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
@@ -17,15 +17,29 @@ export async function controlTask(
   input: InputOf<typeof taskControl>,
 ): Promise<OutputOf<typeof taskControl>> {
   const task = await lockTask(tx, input.task_id);
-  const action = actionsOf(task).find((offered) => offered.id === input.action_id);
-  if (!action) {
-    throw new FarmError('conflict', 'This action is not offered any more: the Task has moved on.', {
-      hint: 'Read the Task again and take the action from there.',
-    });
-  }
+  const action = offeredAction(task, input.action_id);
   if (action.kind === 'resume')
     return { kind: 'resume', status: (await resumeTask(parts, tx, task, actor.principal)).status };
   return { kind: 'cancel', status: (await cancelTask(parts, tx, task, actor.principal)).status };
+}
+
+/** What the action would do, for who must confirm it. @throws not_found, conflict */
+export async function previewControl(tx: Transaction, input: InputOf<typeof taskControl>): Promise<Proposal> {
+  const task = await tx.first(taskSql.read, { task: input.task_id });
+  if (!task) throw new FarmError('not_found', 'There is no such Task.');
+  const { kind } = offeredAction(task, input.action_id);
+  const after = kind === 'cancel' ? 'cancelled' : 'running';
+  const summary =
+    kind === 'cancel' ? 'Ends the Task without a Result; work on machines is kept' : 'Lets the Task go on';
+  return { summary, changes: [{ id: task.id, before: { status: task.status }, after: { status: after } }], count: 1 };
+}
+
+function offeredAction(task: TaskRow, id: string): ReturnType<typeof actionsOf>[number] {
+  const action = actionsOf(task).find((offered) => offered.id === id);
+  if (action) return action;
+  throw new FarmError('conflict', 'This action is not offered any more: the Task has moved on.', {
+    hint: 'Read the Task again and take the action from there.',
+  });
 }
 
 /**

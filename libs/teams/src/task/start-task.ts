@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   FarmError,
   type InputOf,
@@ -8,40 +7,25 @@ import {
   type taskStart,
   WorkflowDocument,
 } from '#contracts';
-import { claimReceipt, keepReply, type Transaction } from '#store';
+import type { Transaction } from '#store';
+import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskSettings } from '../rows.js';
 import { sourceSql, taskSql, workflowSql } from '../sql.js';
 import { record } from './events.js';
 
-interface Starter {
-  readonly principal: string;
-  /** Idempotency key: the same key answers the same Task (P5). */
-  readonly callId?: string | undefined;
-}
-
-const Started = z.object({ task_id: z.string(), status: z.enum(['preparing', 'running']) });
-
 /**
  * Records the Task and its cause, in one transaction with `task_started`. The source is made ready by whichever controller sweeps
  * next, and only then come base, root Dispatch and job (D19, I25).
  *
- * @throws not_found (workflow), source_unavailable (not uploaded by this principal), idempotency_mismatch
+ * @throws not_found (workflow), source_unavailable (not uploaded by this principal), conflict (a team of more than one)
  */
 export async function startTask(
   parts: TeamParts,
   tx: Transaction,
-  starter: Starter,
+  starter: Actor,
   input: InputOf<typeof taskStart>,
 ): Promise<OutputOf<typeof taskStart>> {
-  const receipt =
-    starter.callId === undefined
-      ? undefined
-      : { caller: starter.principal, operation: 'task_start.task', key: starter.callId };
-  if (receipt) {
-    const kept = await claimReceipt(tx, receipt, input);
-    if (kept.known) return Started.parse(kept.reply);
-  }
   const revision = await pinWorkflow(tx, input.workflow_id);
   if (input.source.kind === 'bundle') await requireUpload(tx, starter.principal, input.source.sha256);
 
@@ -63,10 +47,8 @@ export async function startTask(
     principal: starter.principal,
     payload: { workflow_id: input.workflow_id, revision_no: revision, source: input.source.kind },
   });
-  const reply = { task_id: id, status: 'preparing' as const };
-  if (receipt) keepReply(tx, receipt, reply);
   tx.afterCommit(() => parts.onPreparing?.(id));
-  return reply;
+  return { task_id: id, status: 'preparing' };
 }
 
 async function pinWorkflow(tx: Transaction, id: string): Promise<number> {

@@ -1,0 +1,15 @@
+import { workflowImport } from '#contracts';
+import { operation } from '../../operation.js';
+
+export const workflowImportOperation = operation(
+  workflowImport,
+  { catalogue: 'operator', class: 'mutate', ceiling: 'on', consent: 'implied' },
+  {
+    preview: async () => ({
+      summary: 'Checks the workflow document and publishes it if it holds',
+      changes: [],
+      count: 1,
+    }),
+    run: (input, _, { services }, tx) => services.teams.workflows.import(tx, input),
+  },
+);
