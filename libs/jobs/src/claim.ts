@@ -45,6 +45,10 @@ async function take(tx: Transaction, asked: Parameters, limit: number): Promise<
   for (let round = 0; round < rounds; round += 1) {
     const rows = await tx.all(claimSql.claim, { ...asked, limit, offset: 0, locked: false });
     const [found] = rows;
+    if (found?.twin) {
+      await tx.run(claimSql.awaitTwin, asked);
+      continue;
+    }
     if (found?.limited) return takeUnderLimits(tx, asked, limit);
     if (found?.repeated) return (await tx.all(claimSql.leasesOfRequest, asked)).filter(isLease);
     const leases = rows.filter(isLease);

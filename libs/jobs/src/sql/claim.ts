@@ -5,6 +5,8 @@ import { statement } from '#store';
 export interface ClaimedRow {
   /** This request was answered before: read its leases again. */
   readonly repeated: boolean;
+  /** An equal request is on its way: wait for its end, then ask again. */
+  readonly twin: boolean;
   /** A class that fits has a limit with room: claim again under the lock of limits. */
   readonly limited: boolean;
   /** Queued jobs that fitted; some may be in another claimer's hands. */
@@ -21,7 +23,8 @@ export interface ClaimedRow {
 
 /**
  * Leases up to $limit jobs in one statement that never waits.
- *  before          the request was answered already: nothing more is leased for it, however much is queued by now (D12)
+ *  before          the request was answered already: nothing more is leased for it, however much is queued by now (D12). Or its
+ *                  twin is on its way: else that one would hold the jobs, and this one answer that there are none
  *  caps, used      limits that are set: nearly always none. Counted from the leased rows, so there is no counter to drift. The count
  *                  is only good to leave out what is full; where there is room, $locked must be true: two connections that count
  *                  and then claim would break a limit of 1
@@ -40,7 +43,8 @@ const claim = statement<ClaimedRow>(
   'job.claim',
   `
   with before as materialized (
-    select exists (select from lease where worker = $worker and boot = $boot and request_id = $request_id and n > $offset::int) as yes
+    select exists (select from lease where worker = $worker and boot = $boot and request_id = $request_id and n > $offset::int) as yes,
+      pg_try_advisory_xact_lock(hashtextextended($worker || $boot || $request_id, 0)) as alone
   ), used as materialized (
     select name, count(*) as n
     from job j cross join lateral unnest(j.limits || array['global', 'worker:' || j.holder]) as name
@@ -52,7 +56,7 @@ const claim = statement<ClaimedRow>(
   ), fits as materialized (
     select c.class, exists (select from caps where name = any(c.limits || array['global', 'worker:' || $worker])) as limited
     from job_class c
-    where not (select yes from before)
+    where (select alone and not yes from before)
       and c.pool = $pool and c.labels <@ $labels::text[]
       and (c.account is null or c.account = any($accounts::text[]))
       and ($kinds::text[] is null or c.kind = any($kinds::text[]))
@@ -117,7 +121,7 @@ const claim = statement<ClaimedRow>(
     where quota.name = ahead.name
   )
   select (select yes from before) or (exists (select from granted) and leased.id is null) as repeated,
-    found.limited, found.seen, leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, leased.continues, leased.payload,
+    (select not alone from before) as twin, found.limited, found.seen, leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, leased.continues, leased.payload,
     (extract(epoch from leased.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
   from found left join leased on true
   order by leased.n`,
@@ -129,11 +133,17 @@ const claim = statement<ClaimedRow>(
  */
 const lockLimits = statement<unknown>('job.lock_limits', `select pg_advisory_xact_lock(7305003)`);
 
+/** Ends when the equal request that was first has committed. */
+const awaitTwin = statement<unknown>(
+  'job.await_twin',
+  `select pg_advisory_xact_lock(hashtextextended($worker || $boot || $request_id, 0))`,
+);
+
 /** What a request was answered with before, as far as it is held still. */
 const leasesOfRequest = statement<ClaimedRow>(
   'job.leases_of_request',
   `
-  select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, true as repeated, false as limited, 0 as seen, exists (
+  select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, true as repeated, false as twin, false as limited, 0 as seen, exists (
       select from lease l where l.job = j.id and l.epoch = j.epoch - 1 and l.worker = r.worker and l.boot = r.boot and l.ended_how = 'lost'
         and l.lease_id = any($frozen_leases::uuid[])
     ) as continues,
@@ -144,4 +154,4 @@ const leasesOfRequest = statement<ClaimedRow>(
   order by r.n`,
 );
 
-export const claimSql = { claim, lockLimits, leasesOfRequest };
+export const claimSql = { claim, lockLimits, awaitTwin, leasesOfRequest };
