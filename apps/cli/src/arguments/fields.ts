@@ -13,11 +13,12 @@ export interface ArgumentField {
   readonly required: boolean;
 }
 
+const Type = z.union([z.string(), z.array(z.string())]);
 const Shape = z.looseObject({
-  type: z.string().optional(),
+  type: Type.optional(),
   enum: z.array(z.string()).optional(),
-  items: z.looseObject({ type: z.string().optional(), enum: z.array(z.string()).optional() }).optional(),
-  anyOf: z.array(z.looseObject({ type: z.string().optional() })).optional(),
+  items: z.looseObject({ type: Type.optional(), enum: z.array(z.string()).optional() }).optional(),
+  anyOf: z.array(z.looseObject({ type: Type.optional() })).optional(),
 });
 type Shape = z.output<typeof Shape>;
 const Document = z.looseObject({
@@ -36,19 +37,25 @@ export function argumentFields(contract: Pick<Contract, 'input'>): readonly Argu
   });
 }
 
-function shapeOf(property: Shape): Pick<ArgumentField, 'shape' | 'choices' | 'nullable'> | undefined {
-  const { anyOf } = property;
-  if (anyOf !== undefined) {
-    const [other, ...more] = anyOf.filter((part) => part.type !== 'null');
-    const only =
-      more.length === 0 && other !== undefined && other.anyOf === undefined ? shapeOf(Shape.parse(other)) : undefined;
-    return only && { ...only, nullable: true };
-  }
+type FieldShape = Pick<ArgumentField, 'shape' | 'choices' | 'nullable'>;
+
+function shapeOf(property: Shape): FieldShape | undefined {
+  const { type, anyOf } = property;
+  if (anyOf !== undefined) return onlyShape(anyOf.map((part) => Shape.parse(part)));
+  if (Array.isArray(type)) return onlyShape(type.map((one) => ({ ...property, type: one })));
   const choices = property.enum ?? property.items?.enum;
   const extra = { ...(choices && { choices }), nullable: false };
-  if (property.type === 'string') return { shape: 'text', ...extra };
-  if (property.type === 'integer' || property.type === 'number') return { shape: 'number', ...extra };
-  if (property.type === 'boolean') return { shape: 'boolean', ...extra };
-  if (property.type === 'array' && property.items?.type === 'string') return { shape: 'list', ...extra };
+  if (type === 'string') return { shape: 'text', ...extra };
+  if (type === 'integer' || type === 'number') return { shape: 'number', ...extra };
+  if (type === 'boolean') return { shape: 'boolean', ...extra };
+  if (type === 'array' && property.items?.type === 'string') return { shape: 'list', ...extra };
   return undefined;
+}
+
+/** "This or null" fits in a word, "this or that" does not. */
+function onlyShape(parts: readonly Shape[]): FieldShape | undefined {
+  const others = parts.filter((part) => part.type !== 'null');
+  const [other] = others;
+  const only = other === undefined || others.length > 1 ? undefined : shapeOf(other);
+  return only && { ...only, nullable: others.length < parts.length };
 }

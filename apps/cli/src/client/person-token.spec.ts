@@ -1,0 +1,44 @@
+import { readFileSync, statSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { CredentialFile, workerList } from '#contracts';
+import { aStandInFarm, type StandInFarm } from '../../../../test/support/stand-in-farm.js';
+import { farmClient } from './farm-client.js';
+import { PersonToken } from './person-token.js';
+import { sendJson } from './send-json.js';
+
+let farm: StandInFarm;
+beforeEach(async () => {
+  farm = await aStandInFarm(() => ({ json: { result: { workers: [] } } }));
+});
+afterEach(() => farm.close());
+
+const credential = () => CredentialFile.parse(JSON.parse(readFileSync(farm.credential, 'utf8')));
+const kept = () => farm.credential.replace('.json', '.token.json');
+
+describe("a person's token", () => {
+  it('is asked for once by signing a challenge, and kept for its owner alone until it ends', async () => {
+    let now = Date.now();
+    const token = () => new PersonToken(credential(), farm.credential, sendJson(), () => now);
+    expect(await token().get()).toBe('token-1');
+    expect(await token().get()).toBe('token-1');
+    expect(statSync(kept()).mode & 0o777).toBe(0o600);
+    now += 3_571_000;
+    expect(await token().get()).toBe('token-2');
+  });
+
+  it('is not used for another farm or another person', async () => {
+    const here = credential();
+    await new PersonToken(here, farm.credential, sendJson()).get();
+    await new PersonToken({ ...here, principal: 'p_11111111' }, farm.credential, sendJson()).get();
+    expect(farm.tokens).toBe(2);
+  });
+
+  it('is asked for again, once, when the farm no longer knows it', async () => {
+    const client = farmClient(credential(), farm.credential);
+    await client.call(workerList, {});
+    farm.forgetTokens();
+    await expect(client.call(workerList, {})).resolves.toEqual({ workers: [] });
+    expect(farm.tokens).toBe(2);
+    await client.close();
+  });
+});

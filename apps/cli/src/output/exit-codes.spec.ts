@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import { errorCodes, exitCodeOf } from '#contracts';
+
+/** Scripts rely on these numbers: a change here is a change of the product. */
+const frozen = {
+  1: ['capture_failed', 'data_version', 'internal', 'invalid_output', 'misconfigured', 'port_taken'],
+  2: [
+    'invalid_input',
+    'invalid_request_shape',
+    'invalid_task_path',
+    'invalid_workflow',
+    'source_refused',
+    'too_large',
+    'workspace_too_large',
+  ],
+  3: ['not_found'],
+  4: [
+    'capability_rejected',
+    'illegal_caller',
+    'illegal_target_relation',
+    'not_allowed',
+    'not_available',
+    'scope_mismatch',
+    'send_refused',
+    'ticket_invalid',
+    'unauthenticated',
+    'wrong_fingerprint',
+  ],
+  5: ['confirmation_required'],
+  6: [
+    'boundary_precondition_failed',
+    'budget_exhausted',
+    'commit_refused',
+    'conflict',
+    'handover_refused',
+    'idempotency_mismatch',
+    'identity_in_use',
+    'illegal_state',
+    'not_resumable',
+    'stale_assignment',
+    'stale_dispatch',
+    'stale_lease',
+    'stale_team_revision',
+  ],
+  7: [
+    'disk_full',
+    'idempotency_in_flight',
+    'isolation_unavailable',
+    'source_unavailable',
+    'timeout',
+    'too_many_requests',
+    'unavailable',
+  ],
+};
+
+describe('exit codes', () => {
+  it('A9.4 gives every code the number that is frozen here', () => {
+    const codes = Object.entries(errorCodes).map(([code, { exit }]) => ({ code, exit }));
+    const byExit = Object.groupBy(codes, ({ exit }) => exit);
+    const found = Object.fromEntries(
+      Object.entries(byExit).map(([exit, all = []]) => [exit, all.map(({ code }) => code).sort()]),
+    );
+    expect(found).toEqual(frozen);
+  });
+
+  it('A9.3 ends with 1 for a code without an entry', () => {
+    expect(exitCodeOf('zz')).toBe(1);
+    expect(exitCodeOf('constructor')).toBe(1);
+  });
+});
