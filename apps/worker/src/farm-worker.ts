@@ -2,7 +2,8 @@ import { type LeasedJob, limits } from '#contracts';
 import { Beats } from './claim/beats.js';
 import { ClaimLoop } from './claim/claim-loop.js';
 import { Regain } from './claim/regain.js';
-import type { Farm } from './controller/farm.js';
+import { TokenTrace } from './claim/token-trace.js';
+import type { Farm, TokenSource } from './controller/farm.js';
 import type { EventLines } from './event-lines.js';
 import type { BellEar } from './identity/bell-ear.js';
 import type { EnrolledIdentity } from './identity/identity-file.js';
@@ -23,6 +24,7 @@ interface WorkerNeeds {
   readonly boot: string;
   readonly home: WorkerHome;
   readonly farm: Farm;
+  readonly tokens: TokenSource;
   readonly ear: BellEar;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly gitVersion: string;
@@ -61,6 +63,8 @@ export class FarmWorker {
       providers,
       log,
     });
+    const { traceTokensFile } = settings;
+    const trace = traceTokensFile === undefined ? undefined : new TokenTrace(traceTokensFile, needs.tokens, log);
     this.beats = new Beats({
       farm,
       leases: () => [...this.runs].map((run) => run.lease),
@@ -68,6 +72,7 @@ export class FarmWorker {
       onWorker: (worker) => {
         this.claims.paused = worker.paused || worker.quarantined !== undefined;
         if (worker.drain && !this.draining) needs.onDrain();
+        trace?.write([...this.runs].map((run) => run.lease));
       },
       log,
       line,

@@ -50,6 +50,7 @@ async function main(): Promise<void> {
     boot,
     home,
     farm,
+    tokens,
     ear,
     providers,
     gitVersion,

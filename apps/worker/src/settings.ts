@@ -22,6 +22,8 @@ export interface WorkerSettings {
   readonly silenceMs: number;
   /** How long a drain may take, ms. */
   readonly drainMs: number;
+  /** Where to write down the tokens that are held, so that somebody can try them when they are worth nothing any more. */
+  readonly traceTokensFile: string | undefined;
 }
 
 const whole = (low: number, high: number) => z.coerce.number().int().min(low).max(high);
@@ -37,6 +39,7 @@ const Environment = z.object({
   LONGSHORE_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LONGSHORE_SILENCE_MS: whole(1, 2 ** 31 - 1).default(limits.silenceMs),
   LONGSHORE_DRAIN_MS: whole(1, 2 ** 31 - 1).default(limits.drainMs),
+  LONGSHORE_WORKER_TRACE_TOKENS_FILE: z.string().min(1).optional(),
 });
 
 /**
@@ -74,6 +77,7 @@ export function readSettings(
     logLevel: given.LONGSHORE_LOG_LEVEL,
     silenceMs: given.LONGSHORE_SILENCE_MS,
     drainMs: given.LONGSHORE_DRAIN_MS,
+    traceTokensFile: given.LONGSHORE_WORKER_TRACE_TOKENS_FILE,
   };
 }
 

@@ -23,6 +23,8 @@ interface LeaseEvents {
   moved: [LeaseTime];
   /** Somebody else has the job, or nobody will. */
   lost: [];
+  /** A call was refused for the lease: a beat decides whether it is over, or only the token was old. */
+  questioned: [];
   end: [End];
   interrupt: [];
   steer: [readonly SteerOrder[]];
@@ -149,9 +151,17 @@ export class HeldLease extends EventEmitter<LeaseEvents> {
     if (reply.steer !== undefined && reply.steer.length > 0) this.emit('steer', reply.steer);
   }
 
-  /** A fenced call was refused. `fence`: what it showed; an older one says nothing of this. */
-  markStale(fence: LeaseFence = this.holds): void {
+  /**
+   * A call was refused with `stale_lease`. That is no proof: after an outage the token may be older than the lease. Nothing is
+   * sure until the next beat. `fence`: what the call showed; an older one says nothing of this.
+   */
+  question(fence: LeaseFence): void {
     if (this.state !== 'held' || fence.lease_id !== this.holds.lease_id || fence.epoch !== this.holds.epoch) return;
+    this.doubtful = true;
+    this.emit('questioned');
+  }
+
+  private markStale(): void {
     this.state = 'stale';
     this.doubtful = true;
     this.emit('stale');

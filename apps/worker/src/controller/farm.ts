@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type Contract, FarmError, headers } from '#contracts';
 import { type Answer, type Ask, ask, jsonOf } from './ask.js';
 import { Connections } from './connections.js';
@@ -23,6 +23,8 @@ export interface CallOptions {
 export interface RoadOptions extends CallOptions {
   readonly range?: string;
 }
+
+const Envelope = z.looseObject({ result: z.unknown() });
 
 const callTimeoutMs = 15_000;
 
@@ -55,11 +57,13 @@ export class Farm {
       url: this.at(`/v1/operations/${name}`),
       dispatcher: options.dispatcher ?? this.connections.calls,
       headers: { 'content-type': 'application/json', ...beside(options) },
-      body: JSON.stringify(input),
+      body: JSON.stringify({ input }),
       timeoutMs: options.timeoutMs ?? callTimeoutMs,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
-    return jsonOf(answer);
+    const reply = Envelope.safeParse(await jsonOf(answer));
+    if (reply.success) return reply.data.result;
+    throw new FarmError('invalid_output', `The answer to ${name} has no result.`);
   }
 
   get(path: string, options: RoadOptions): Promise<Answer> {

@@ -1,12 +1,11 @@
+import { createPublicKey, verify } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { Challenge, EnrolReply, type EnrolRequest, FarmError, identityPaths } from '#contracts';
 import { ask, jsonOf } from '../controller/ask.js';
 import { untilAnswered } from '../controller/until-answered.js';
 import { type EnrolledIdentity, type Identity, signWith, writeIdentity } from './identity-file.js';
 import { fingerprintOf, type JoinTicket } from './join-ticket.js';
-
-const Jwks = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string(), x: z.string().optional() })) });
 
 interface Enrolment {
   readonly identity: Identity;
@@ -27,7 +26,6 @@ interface Enrolment {
 export async function enrol(wanted: Enrolment): Promise<EnrolledIdentity> {
   const { identity, path, ticket } = wanted;
   await writeIdentity(path, identity);
-  await untilAnswered(() => requireFingerprint(wanted));
   const enrolled = await untilAnswered(() => sendEnrolment(wanted));
   if (enrolled.fingerprint !== ticket.fingerprint) throw wrongFingerprint();
   const done = { ...identity, enrolled };
@@ -35,16 +33,10 @@ export async function enrol(wanted: Enrolment): Promise<EnrolledIdentity> {
   return done;
 }
 
-async function requireFingerprint({ identity, ticket, dispatcher }: Enrolment): Promise<void> {
-  const answer = await ask({ method: 'GET', url: at(identity, identityPaths.jwks), dispatcher, timeoutMs: 10_000 });
-  const jwks = Jwks.safeParse(await jsonOf(answer));
-  if (!jwks.success) throw new FarmError('invalid_output', 'The controller shows no keys.');
-  const shown = jwks.data.keys.some(({ kty, x }) => kty === 'OKP' && x !== undefined && fingerprintOf(x) === ticket.fingerprint);
-  if (!shown) throw wrongFingerprint();
-}
-
 async function sendEnrolment({ identity, ticket, name, host, dispatcher }: Enrolment): Promise<z.output<typeof EnrolReply>> {
-  const challenge = await askChallenge(identity.url, dispatcher);
+  const shown = await askChallenge(identity.url, dispatcher);
+  if (!isOfKey(shown, ticket.fingerprint)) throw wrongFingerprint();
+  const { challenge } = shown;
   const body: EnrolRequest = {
     ticket: ticket.text,
     public_key: identity.public_key,
@@ -66,10 +58,20 @@ async function sendEnrolment({ identity, ticket, name, host, dispatcher }: Enrol
   throw new FarmError('invalid_output', 'The answer to the enrolment does not fit its contract.');
 }
 
-export async function askChallenge(url: string, dispatcher: Dispatcher): Promise<string> {
+/** The controller holds the key that the ticket names: it signed this very challenge (H36). */
+function isOfKey(shown: Shown, fingerprint: string): boolean {
+  if (fingerprintOf(shown.controller_key) !== fingerprint) return false;
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: shown.controller_key }, format: 'jwk' });
+  const text = Buffer.from(`challenge\n${shown.challenge}`);
+  return verify(null, text, key, Buffer.from(shown.signature, 'base64url'));
+}
+
+type Shown = z.output<typeof Challenge>;
+
+export async function askChallenge(url: string, dispatcher: Dispatcher): Promise<Shown> {
   const answer = await ask({ method: 'GET', url: new URL(identityPaths.challenge, url).href, dispatcher, timeoutMs: 10_000 });
   const challenge = Challenge.safeParse(await jsonOf(answer));
-  if (challenge.success) return challenge.data.challenge;
+  if (challenge.success) return challenge.data;
   throw new FarmError('invalid_output', 'The controller gives no challenge.');
 }
 

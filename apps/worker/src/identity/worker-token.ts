@@ -73,7 +73,7 @@ export class WorkerToken implements TokenSource {
   private async askOnce(): Promise<string> {
     const { identity, boot, host, dispatcher } = this;
     const principal = identity.enrolled.worker_id;
-    const challenge = await askChallenge(identity.url, dispatcher);
+    const { challenge } = await askChallenge(identity.url, dispatcher);
     const body: TokenRequest = {
       principal,
       challenge,

@@ -99,7 +99,7 @@ export class MemberCalls {
       } catch (error) {
         if (!(error instanceof FarmError) || error.code !== 'stale_lease') throw error;
         // the lease may be given back at the next epoch: the same call goes on then
-        if (fence.epoch === lease.epoch) lease.markStale(fence);
+        lease.question(fence);
         await pause(50, undefined, { signal });
       }
     }

@@ -56,6 +56,7 @@ export class DispatchRun {
     });
     lease.on('stale', () => this.afterStale());
     lease.on('moved', () => this.afterMove());
+    lease.on('questioned', () => needs.beatSoon());
   }
 
   /** The worker stops: the session is ended, its work handed in, a successor goes on elsewhere. */
@@ -279,6 +280,7 @@ export class DispatchRun {
         ended: end.ended === 'lost' ? 'crashed' : end.ended,
         result: this.resultOf(end, prepared, watch, work),
       });
+      if (settled.how === 'unkept') return this.keepAside('another has the job, and the farm did not keep the work');
       if (settled.how === 'rescued') this.log.info('another has the job; the work is a rescue');
       else this.say('completed', { ended: end.ended, state: settled.state, kept: settled.kept });
       if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured') return this.keepAside('the farm did not keep it');

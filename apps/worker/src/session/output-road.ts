@@ -89,7 +89,7 @@ export class OutputRoad {
           this.next.segment += 1;
           throw error;
         }
-        this.lease.markStale(fence);
+        this.lease.question(fence);
       }
     }
   }

@@ -10,7 +10,7 @@ import {
 import type { Capture, WrittenFile } from '#git';
 import type { HeldLease } from '../claim/held-lease.js';
 import { untilAnswered } from '../controller/until-answered.js';
-import { sendPack } from '../workspace/pack-road.js';
+import { type PackTaken, sendPack } from '../workspace/pack-road.js';
 import type { FailureReport } from './failure-report.js';
 import type { RunNeeds } from './run-needs.js';
 
@@ -27,7 +27,9 @@ export interface Ended {
 export type Settled =
   | { readonly how: 'completed'; readonly state: 'done' | 'cancelled'; readonly kept: boolean }
   /** The lease is somebody else's; the farm has the work as a rescue (D20). */
-  | { readonly how: 'rescued' };
+  | { readonly how: 'rescued' }
+  /** The same, but the farm has not. */
+  | { readonly how: 'unkept' };
 
 /** Long: the farm unpacks, checks and applies before it answers. */
 const completeTimeoutMs = 120_000;
@@ -39,33 +41,41 @@ const completeTimeoutMs = 120_000;
  * @throws FarmError `commit_refused` and other refusals of the farm
  */
 export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end: Ended): Promise<Settled> {
-  for (let ending = end; ; ) {
+  let ending = end;
+  for (let refusals = 0; refusals < refusalsMost; ) {
     const lost = (await lease.sure()) === 'lost';
     const { fence } = lease;
-    if (!(await upload(needs, lease, work))) {
-      if (lost) return { how: 'rescued' };
-      lease.markStale(fence);
+    const taken = await upload(needs, lease, work);
+    if (lost) return { how: taken === 'stale' ? 'unkept' : 'rescued' };
+    if (taken !== 'accepted') {
+      refusals += 1;
+      lease.question(fence);
       continue;
     }
-    if (lost) return { how: 'rescued' };
     try {
       return { how: 'completed', ...(await complete(needs, lease, ending)) };
     } catch (error) {
       if (!(error instanceof FarmError)) throw error;
-      if (error.code === 'stale_lease') lease.markStale(fence);
-      else if (error.code === 'handover_refused' && ending.ended === 'handover') ending = withoutHandover(ending, error);
+      if (error.code === 'stale_lease') {
+        refusals += 1;
+        lease.question(fence);
+      } else if (error.code === 'handover_refused' && ending.ended === 'handover') ending = withoutHandover(ending, error);
       else throw error;
     }
   }
+  throw new FarmError('stale_lease', 'The farm renews the lease and refuses its work.');
 }
 
-/** True when the farm took the pack under a live lease, or there is none to take. */
-async function upload({ farm, line }: RunNeeds, lease: HeldLease, { capture, pack }: Work): Promise<boolean> {
-  if (capture.kind === 'no_changes' || pack === undefined) return true;
-  const { job, epoch, token } = lease;
-  const how = await sendPack(farm, { job, epoch, commit: capture.commit, pack, jobToken: token });
-  line(how === 'accepted' ? 'uploaded' : 'rescued', { job, epoch, commit: capture.commit, bytes: pack.bytes });
-  return how === 'accepted';
+/** Beats and calls that contradict each other so often are a fault of the farm. */
+const refusalsMost = 10;
+
+/** Nothing to take counts as taken. */
+async function upload({ farm, line }: RunNeeds, lease: HeldLease, { capture, pack }: Work): Promise<PackTaken> {
+  if (capture.kind === 'no_changes' || pack === undefined) return 'accepted';
+  const { job, epoch } = lease;
+  const taken = await sendPack(farm, { job, epoch, commit: capture.commit, pack, jobToken: () => lease.token });
+  if (taken !== 'stale') line(taken === 'accepted' ? 'uploaded' : 'rescued', { job, epoch, commit: capture.commit, bytes: pack.bytes });
+  return taken;
 }
 
 /** The same body again until it is answered: the first wins and the same gets the same answer (D13). */

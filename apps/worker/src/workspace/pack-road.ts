@@ -9,23 +9,26 @@ interface PackSent {
   readonly epoch: number;
   readonly commit: string;
   readonly pack: WrittenFile;
-  readonly jobToken: string;
+  /** At each try the one that the last beat brought. */
+  readonly jobToken: () => string;
   readonly signal?: AbortSignal;
 }
 
+/** `rescue`: the lease is over and the pack is kept all the same (D20, H10). `stale`: it is over, and nothing was kept. */
+export type PackTaken = 'accepted' | 'rescue' | 'stale';
+
 /**
- * Brings a pack up, write-once under its job and epoch, until the farm has answered. `rescue`: the lease is over and the pack is
- * kept all the same (D20, H10).
+ * Brings a pack up, write-once under its job and epoch, until the farm has answered.
  *
  * @throws FarmError `commit_refused` and other refusals · the abort's reason
  */
-export async function sendPack(farm: Farm, sent: PackSent): Promise<'accepted' | 'rescue'> {
+export async function sendPack(farm: Farm, sent: PackSent): Promise<PackTaken> {
   const { job, epoch, commit, pack, jobToken, signal } = sent;
   try {
     await untilAnswered(
       () =>
         farm.put(roadTo(objectPaths.pack, { job, epoch, commit }), () => createReadStream(pack.path), pack.bytes, {
-          jobToken,
+          jobToken: jobToken(),
           ...(signal === undefined ? {} : { signal }),
         }),
       // a full disk of the farm: somebody makes room, and the lease is held meanwhile
@@ -33,7 +36,11 @@ export async function sendPack(farm: Farm, sent: PackSent): Promise<'accepted' |
     );
     return 'accepted';
   } catch (error) {
-    if (error instanceof FarmError && error.code === 'stale_lease') return 'rescue';
+    if (error instanceof FarmError && error.code === 'stale_lease') return isKept(error.cause) ? 'rescue' : 'stale';
     throw error;
   }
+}
+
+function isKept(problem: unknown): boolean {
+  return typeof problem === 'object' && problem !== null && 'kept' in problem && problem.kept === true;
 }

@@ -56,7 +56,8 @@ async function salvage(needs: SalvageNeeds, folder: DispatchFolder, marker: Owne
     const capture = await captureDispatch(folder, marker);
     if (capture.kind === 'captured') {
       const pack = await packOf(folder, marker.base, capture);
-      const how = await sendPack(farm, { ...facts, commit: capture.commit, pack, jobToken: marker.job_token });
+      const how = await sendPack(farm, { ...facts, commit: capture.commit, pack, jobToken: () => marker.job_token });
+      if (how === 'stale') return await setAside(needs, folder, 'the farm did not keep its work');
       line('salvaged', { ...facts, commit: capture.commit, how });
       log.info({ ...facts, commit: capture.commit }, 'the work of a dead boot was brought to the farm');
     } else line('salvaged', { ...facts, how: 'no_changes' });
