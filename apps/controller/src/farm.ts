@@ -1,9 +1,33 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Identity } from '#gate';
-import type { Queue } from '#jobs';
-import type { Bell, Database, Objects } from '#store';
-import type { Roads, Teams } from '#teams';
-import type { Settings } from './settings.js';
+import { bells } from '#contracts';
+import { type FarmKeys, FirstBeats, Identity, Metrics, type MintNats, openFarmKeys } from '#gate';
+import { openQueue, type Queue } from '#jobs';
+import {
+  type Bell,
+  beginGeneration,
+  type Database,
+  migrate,
+  mintNatsUser,
+  type Objects,
+  openBell,
+  openDatabase,
+  openObjects,
+  readFarm,
+  silentBell,
+} from '#store';
+import type { Teams } from '#teams';
+import { openControllerTeams } from './controller-teams.js';
+import { migrations } from './migrations.js';
+import { Ringer } from './rings/ringer.js';
+import { WaitingClaims } from './rings/waiting-claims.js';
+import { Wake } from './rings/wake.js';
+import type { NatsSettings, Settings } from './settings.js';
+
+/** Where this controller is reached; known once it listens. */
+export interface Address {
+  publicUrl: string | undefined;
+}
 
 /** What an operation may use: one of each in a controller. */
 export interface Services {
@@ -11,9 +35,118 @@ export interface Services {
   readonly queue: Queue;
   readonly identity: Identity;
   readonly teams: Teams;
-  readonly roads: Roads;
   readonly bell: Bell;
   readonly objects: Objects;
   readonly settings: Settings;
   readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly keys: FarmKeys;
+  readonly farmId: string;
+  readonly claims: WaitingClaims;
+  readonly ringer: Ringer;
+  readonly firstBeats: FirstBeats;
+  /** A Task waits to be prepared. */
+  readonly preparing: Wake;
+  readonly address: Address;
+}
+
+/** Connections for calls; a burst waits for one here and not in PostgreSQL. */
+const databaseConnections = 20;
+
+/** Brings the schema up to date and composes the services. Nothing listens yet. */
+export async function openFarm(settings: Settings, log: Logger): Promise<Services> {
+  if (settings.databaseOwnerUrl !== undefined) {
+    const appRole = decodeURIComponent(new URL(settings.databaseUrl).username);
+    const ran = await migrate({ ownerUrl: settings.databaseOwnerUrl, appRole, migrations });
+    if (ran.length > 0) log.info({ migrations: ran }, 'the schema is up to date');
+  }
+  const database = openDatabase({
+    url: settings.databaseUrl,
+    max: databaseConnections,
+    applicationName: 'longshore-controller',
+    onIdleError: (error) => log.warn({ fault: error.message }, 'a database connection was lost'),
+  });
+  await beginGeneration(database);
+  const { id: farmId } = await readFarm(database);
+  const keys = await openFarmKeys(join(settings.data, 'keys'));
+  const mintNats = settings.nats && minterOf(settings.nats);
+  const identity = new Identity({
+    database,
+    keys,
+    farmId,
+    leaseMs: settings.leaseMs,
+    ...(mintNats && { mintNats }),
+  });
+  const claims = new WaitingClaims();
+  const bell = openFarmBell(settings, log, claims);
+  const objects = openObjects(join(settings.data, 'objects'));
+  const ringer = new Ringer({ bell, claims, liveWorkers: () => identity.workers.live(database) });
+  const preparing = new Wake();
+  const teams = openControllerTeams({
+    database,
+    objects,
+    tasksFolder: join(settings.data, 'tasks'),
+    bell,
+    queue: () => queue,
+    onPreparing: preparing.ring,
+  });
+  const queue: Queue = openQueue({
+    database,
+    kinds: [teams.dispatchKind],
+    leaseMs: settings.leaseMs,
+    ring: ringer.ring,
+    mintJobToken: (lease) => identity.mintJobToken(lease),
+  });
+  return {
+    database,
+    queue,
+    identity,
+    teams,
+    bell,
+    objects,
+    settings,
+    log,
+    metrics: new Metrics(),
+    keys,
+    farmId,
+    claims,
+    ringer,
+    firstBeats: new FirstBeats(),
+    preparing,
+    address: { publicUrl: settings.publicUrl },
+  };
+}
+
+/** What was missed while NATS was away is looked for at once when it is back. */
+function openFarmBell({ nats }: Settings, log: Logger, claims: WaitingClaims): Bell {
+  if (nats === undefined) return silentBell;
+  return openBell({
+    url: nats.url,
+    name: 'longshore-controller',
+    ...(nats.creds !== undefined && { creds: nats.creds }),
+    onChange: (connected) => {
+      log.info({ connected }, 'the bell');
+      if (connected) claims.wakeAll();
+    },
+  });
+}
+
+/** A worker hears its own bell and says nothing (H23). */
+function minterOf({ url, accountSeed }: NatsSettings): MintNats | undefined {
+  if (accountSeed === undefined) return undefined;
+  return (worker, livesSeconds) => {
+    const { jwt, seed } = mintNatsUser({
+      accountSeed,
+      name: worker,
+      subscribe: [bells.worker(worker)],
+      publish: [],
+      expiresAt: new Date(Date.now() + livesSeconds * 1000),
+    });
+    return { url: withoutCredentials(url), jwt, seed };
+  };
+}
+
+function withoutCredentials(url: string): string {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
 }

@@ -1,4 +1,5 @@
 export { type Asker, type Exposure, exposureOf } from './access/exposure.js';
+export { FirstBeats } from './audit/first-beats.js';
 export { DefinitionError, type DefinitionFault } from './definition/definition-error.js';
 export type { JsonSchema } from './definition/json-schema.js';
 export { cliPathOf } from './definition/names.js';
@@ -7,9 +8,11 @@ export { ensureFirstPerson } from './identity/first-person.js';
 export { type Authenticated, Identity, type MintNats } from './identity/identity.js';
 export type { Invitation } from './identity/join-tickets.js';
 export type { BeatAnswer, LiveWorker, Workers } from './identity/workers.js';
+export { invalidInput } from './input-errors.js';
 export { type FarmKeys, openFarmKeys } from './keys/farm-keys.js';
 export { type Counter, Metrics } from './metrics.js';
 export { identityMigration } from './migrations/0002-identity.js';
+export { openApiOf } from './openapi.js';
 export {
   type Access,
   type AuditedLease,

@@ -74,8 +74,17 @@ export class Identity {
     return this.options.keys.enrolment.fingerprint;
   }
 
+  /** The keys that sign tokens, and the one that join tickets name: it signs challenges and no token. */
   jwks() {
-    return this.options.keys.signing.jwks();
+    const { signing, enrolment } = this.options.keys;
+    const named = {
+      kty: 'OKP',
+      crv: 'Ed25519',
+      x: enrolment.raw,
+      kid: enrolment.fingerprint,
+      use: 'longshore-enrolment',
+    };
+    return { keys: [...signing.jwks().keys, named] };
   }
 
   challenge(): z.output<typeof Challenge> {

@@ -1,0 +1,122 @@
+import 'reflect-metadata';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type FastifyInstance, fastify } from 'fastify';
+import type { Logger } from 'pino';
+import { FarmError, limits } from '#contracts';
+import { ensureFirstPerson, openGate, registryOf } from '#gate';
+import { controllerModule } from './controller.module.js';
+import { BellTransport } from './doors/bell/bell-transport.js';
+import { checkLease } from './doors/check-lease.js';
+import { faultOf, openHttpDoor } from './doors/http/http-door.js';
+import { ProblemFilter } from './doors/http/problem.filter.js';
+import { farmErrorOf, sendProblem } from './doors/http/problem.js';
+import { openFarm, type Services } from './farm.js';
+import { operations } from './operations/catalogue.js';
+import type { Settings } from './settings.js';
+import { FrontDoor } from './sweeps/front-door.js';
+import { startSweeps } from './sweeps/start-sweeps.js';
+
+export interface Controller {
+  readonly url: string;
+  readonly services: Services;
+  /** Takes no more calls, answers those in flight, ends the sweeps, closes. */
+  close(): Promise<void>;
+}
+
+/** Starts a controller. Errors: FarmError port_taken, misconfigured, data_version. */
+export async function startController(settings: Settings, log: Logger): Promise<Controller> {
+  const services = await openFarm(settings, log);
+  const { database, bell, claims, identity, address, farmId } = services;
+  const onFault = (error: unknown, where: string) => log.error({ where, fault: faultOf(error) }, 'a fault of ours');
+  const gate = openGate({
+    registry: registryOf(operations),
+    services,
+    database,
+    inputs: services.keys.inputs,
+    metrics: services.metrics,
+    checkLease: (tx, principal, job) => checkLease(services.queue, tx, principal, job),
+    onFault,
+  });
+  const door = new FrontDoor();
+  const app = await hangDoors(settings, services, (instance) =>
+    openHttpDoor(instance, { services, gate, onWorkerAnswered: door.answered }),
+  );
+  const url = await listen(app, settings).catch(async (error: unknown) => {
+    await app.close();
+    await bell.close();
+    await database.close();
+    throw error;
+  });
+  address.publicUrl ??= url;
+  await ensureFirstPerson(database, { folder: settings.data, farmId, url: address.publicUrl });
+  door.opened();
+  const sweeps = startSweeps({ services, door, onFault });
+  services.preparing.listen(() => sweeps.ringTeams());
+  log.info({ url, farm_id: farmId, fingerprint: identity.fingerprint }, 'the controller listens');
+  return {
+    url,
+    services,
+    async close() {
+      door.closed();
+      claims.close();
+      await app.close();
+      await sweeps.stop();
+      await bell.close();
+      await database.close();
+    },
+  };
+}
+
+async function hangDoors(
+  { tls }: Settings,
+  { bell, claims }: Services,
+  hang: (instance: FastifyInstance) => void,
+): Promise<NestFastifyApplication> {
+  const instance: FastifyInstance = fastify({
+    serverFactory: (handler) => (tls ? createTlsServer(tls, handler) : createServer(handler)),
+    bodyLimit: limits.bodyBytes,
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: 75_000,
+    frameworkErrors: (error, _request, reply) => {
+      sendProblem(reply, farmErrorOf(error));
+    },
+  });
+  hang(instance);
+  const adapter = new FastifyAdapter(instance);
+  const app = await NestFactory.create<NestFastifyApplication>(controllerModule(claims), adapter, {
+    logger: false,
+    abortOnError: false,
+    bodyParser: false,
+  });
+  app.useGlobalFilters(new ProblemFilter());
+  app.connectMicroservice({ strategy: new BellTransport(bell) });
+  await app.startAllMicroservices();
+  return app;
+}
+
+async function listen(app: NestFastifyApplication, { host, port, tls }: Settings): Promise<string> {
+  try {
+    await app.listen(port, host);
+  } catch (error) {
+    throw listenError(error, host, port);
+  }
+  const bound: unknown = app.getHttpServer().address();
+  const taken = typeof bound === 'object' && bound !== null && 'port' in bound ? String(bound.port) : String(port);
+  const shown = host.includes(':') ? `[${host}]` : host;
+  return `${tls ? 'https' : 'http'}://${shown}:${taken}`;
+}
+
+function listenError(error: unknown, host: string, port: number): unknown {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE')
+    return new FarmError('port_taken', `Port ${port} of ${host} is taken`, {
+      hint: 'Stop what listens there, or set LONGSHORE_PORT to another port (0 takes a free one).',
+      cause: error,
+    });
+  if (code === 'EADDRNOTAVAIL' || code === 'EACCES')
+    return new FarmError('misconfigured', `This machine can not listen on ${host}, port ${port}`, { cause: error });
+  return error;
+}

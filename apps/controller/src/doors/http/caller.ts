@@ -1,0 +1,48 @@
+import type { FastifyRequest } from 'fastify';
+import { FarmError, headers } from '#contracts';
+import type { Door, Identity, JobClaims, PersonPrincipal, Principal, WorkerPrincipal } from '#gate';
+
+/** Who calls, as the credentials say. Nothing else of a request decides it (A1.3, A1.6). */
+export interface Caller {
+  readonly door: Door;
+  readonly principal: Principal;
+  /** Of the job token beside a worker's own (D17). */
+  readonly job?: JobClaims;
+}
+
+export interface LeaseHolder {
+  readonly worker: WorkerPrincipal;
+  readonly job: JobClaims;
+}
+
+/**
+ * Reads bearer and job token. Errors: FarmError unauthenticated; stale_lease for a job token alone, of another worker's, forged
+ * or over: the same answer for all (D17, H24); identity_in_use (D16).
+ */
+export async function callerOf(request: FastifyRequest, identity: Identity): Promise<Caller> {
+  const jobToken = request.headers[headers.jobToken];
+  const bearer = bearerOf(request.headers.authorization);
+  if (bearer === undefined) throw new FarmError(jobToken === undefined ? 'unauthenticated' : 'stale_lease');
+  const { door, principal } = await identity.authenticate(bearer);
+  if (typeof jobToken !== 'string' || principal.kind !== 'worker') return { door, principal };
+  return { door, principal, job: await identity.jobOf(jobToken, principal) };
+}
+
+/** A worker that shows its job's token: for roads. */
+export async function leaseHolderOf(request: FastifyRequest, identity: Identity): Promise<LeaseHolder> {
+  const { principal, job } = await callerOf(request, identity);
+  if (principal.kind !== 'worker') throw new FarmError('unauthenticated');
+  if (job === undefined) throw new FarmError('stale_lease');
+  return { worker: principal, job };
+}
+
+export async function personOf(request: FastifyRequest, identity: Identity): Promise<PersonPrincipal> {
+  const { principal } = await callerOf(request, identity);
+  if (principal.kind !== 'person') throw new FarmError('unauthenticated');
+  return principal;
+}
+
+function bearerOf(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  return /^Bearer ([A-Za-z0-9_.-]+)$/i.exec(header)?.[1];
+}

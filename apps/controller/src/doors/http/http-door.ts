@@ -1,0 +1,63 @@
+import type { FastifyInstance } from 'fastify';
+import { FarmError } from '#contracts';
+import type { Gate } from '#gate';
+import type { Services } from '../../farm.js';
+import { healthRoutes } from './health-routes.js';
+import { identityRoutes } from './identity-routes.js';
+import { readJsonBodies } from './json-body.js';
+import { objectRoutes } from './object-routes.js';
+import { operationRoutes } from './operation-routes.js';
+import { farmErrorOf, sendProblem } from './problem.js';
+
+interface HttpDoor {
+  readonly services: Services;
+  readonly gate: Gate<Services>;
+  readonly onWorkerAnswered: () => void;
+}
+
+/**
+ * The HTTP door. Its routes stand in a scope of the Nest adapter's own Fastify instance: Nest's request pipeline would cost a
+ * third of a claim's time and does nothing for one generic route.
+ */
+export function openHttpDoor(instance: FastifyInstance, { services, gate, onWorkerAnswered }: HttpDoor): void {
+  const { identity, log, teams } = services;
+
+  instance.register(async (scope) => {
+    answerErrors(scope, services);
+    readJsonBodies(scope);
+    healthRoutes(scope, services);
+    identityRoutes(scope, { identity, onWorkerAnswered });
+    operationRoutes(scope, { gate, identity, onWorkerAnswered });
+  });
+
+  instance.register(async (scope) => {
+    answerErrors(scope, services);
+    objectRoutes(scope, { identity, roads: teams.roads });
+  });
+
+  log.debug('the HTTP door is hung');
+}
+
+/** Every error is a problem; what is a fault of ours is logged, never the caller's words. */
+function answerErrors(scope: FastifyInstance, { log }: Services): void {
+  scope.setErrorHandler((error, request, reply) => {
+    const failure = farmErrorOf(error);
+    if (failure.code === 'internal') log.error({ call: request.id, fault: faultOf(failure) }, 'a call failed');
+    return sendProblem(reply, failure);
+  });
+}
+
+/** Where it went wrong. A message may quote what a caller sent; a stack names places only when the message is left out. */
+export function faultOf(error: unknown): { readonly type: string; readonly at: string; readonly code?: string } {
+  const cause = error instanceof FarmError && error.cause !== undefined ? error.cause : error;
+  if (typeof cause !== 'object' || cause === null) return { type: typeof cause, at: '' };
+  const type = 'name' in cause && typeof cause.name === 'string' ? cause.name : 'Error';
+  const stack = 'stack' in cause && typeof cause.stack === 'string' ? cause.stack : '';
+  const at = stack
+    .split('\n')
+    .filter((line) => line.trimStart().startsWith('at '))
+    .slice(0, 6)
+    .map((line) => line.trim())
+    .join(' < ');
+  return { type, at, ...('code' in cause && typeof cause.code === 'string' && { code: cause.code }) };
+}

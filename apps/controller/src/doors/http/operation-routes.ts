@@ -1,0 +1,100 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { errorCodes, FarmError, headers } from '#contracts';
+import { type Gate, type Identity, invalidInput, openApiOf } from '#gate';
+import type { Services } from '../../farm.js';
+import { version } from '../../version.js';
+import { type Caller, callerOf, personOf } from './caller.js';
+import { goneSignal } from './gone.js';
+
+/** `{input, confirm?}`: everything else that looks like authority is refused by name (A1.3, A10.2). */
+const Envelope = z.strictObject({ input: z.unknown(), confirm: z.boolean().optional() });
+
+const callKey = /^[\x21-\x7e]{1,255}$/;
+
+export interface OperationDoor {
+  readonly gate: Gate<Services>;
+  readonly identity: Identity;
+  /** A worker was answered: our front door lives (D25). */
+  readonly onWorkerAnswered: () => void;
+}
+
+/** The only door to handlers (A1.2): one route, by name, through the gate; and what may be called. */
+export function operationRoutes(scope: FastifyInstance, door: OperationDoor): void {
+  const { gate, identity } = door;
+
+  scope.post<{ Params: { name: string } }>('/v1/operations/:name', async (request, reply) => {
+    const caller = await callerOf(request, identity);
+    const result = await answered(door, caller, callGate(gate, caller, request, reply, request.params.name));
+    return reply.header('content-type', 'application/json').send(JSON.stringify({ result }));
+  });
+
+  scope.get('/v1/operations', async (request) => {
+    const principal = await personOf(request, identity);
+    return { operations: gate.offeredTo({ door: 'cli', principal }).map(describe) };
+  });
+
+  scope.get('/v1/openapi.json', async (request) => {
+    const principal = await personOf(request, identity);
+    return openApiOf(gate.offeredTo({ door: 'cli', principal }), version);
+  });
+}
+
+/** A refusal is an answer; a fault of ours is none. */
+async function answered<T>(door: OperationDoor, { principal }: Caller, call: Promise<T>): Promise<T> {
+  try {
+    const result = await call;
+    if (principal.kind === 'worker') door.onWorkerAnswered();
+    return result;
+  } catch (error) {
+    const isRefusal = error instanceof FarmError && errorCodes[error.code].status < 500;
+    if (isRefusal && principal.kind === 'worker') door.onWorkerAnswered();
+    throw error;
+  }
+}
+
+function callGate(
+  gate: Gate<Services>,
+  caller: Caller,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+): Promise<unknown> {
+  const envelope = Envelope.safeParse(request.body);
+  if (!envelope.success) throw invalidInput(Envelope, envelope.error.issues);
+  const { input, confirm } = envelope.data;
+  const callId = callIdOf(request);
+  return gate.call({
+    ...caller,
+    name,
+    input,
+    ...(confirm !== undefined && { confirm }),
+    ...(callId !== undefined && { callId }),
+    signal: goneSignal(reply),
+  });
+}
+
+function callIdOf(request: FastifyRequest): string | undefined {
+  const key = request.headers[headers.idempotencyKey];
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && callKey.test(key)) return key;
+  throw new FarmError('invalid_input', 'The idempotency key is 1 to 255 visible characters', {
+    fields: [{ path: '', rule: 'idempotency_key' }],
+  });
+}
+
+type Offered = ReturnType<Gate<Services>['offeredTo']>[number];
+
+function describe({ name, group, summary, access, contract, inputSchema, outputSchema }: Offered) {
+  return {
+    name,
+    group,
+    summary,
+    class: access.class,
+    consent: access.consent,
+    positional: contract.positional,
+    errors: contract.errors,
+    input_schema: inputSchema,
+    output_schema: outputSchema,
+  };
+}

@@ -1,0 +1,45 @@
+import type { FastifyReply } from 'fastify';
+import { errorCodes, FarmError, type FarmErrorCode } from '#contracts';
+
+/** What Fastify itself refuses, in our codes; its messages may quote the caller and are never forwarded. */
+const fastifyCodes: Readonly<Record<string, FarmErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'too_large',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_input',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_input',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'invalid_input',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_input',
+  FST_ERR_BAD_URL: 'not_available',
+  FST_ERR_MAX_PARAM_LENGTH: 'not_available',
+};
+
+/** Any error as one of ours. What we do not know is a fault of ours, and the caller is told nothing of it. */
+export function farmErrorOf(error: unknown): FarmError {
+  if (error instanceof FarmError) return error;
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const known = typeof code === 'string' ? fastifyCodes[code] : undefined;
+  return new FarmError(known ?? 'internal', undefined, { cause: error });
+}
+
+/** RFC 9457. Never a value of the caller's (A10.5). */
+export function problemOf(error: FarmError, instance: string) {
+  const { code, detail, fields, hint, proposal, retryAfterMs } = error;
+  const { title, status } = errorCodes[code];
+  return {
+    type: `urn:longshore:problem:${code}`,
+    title,
+    status,
+    detail,
+    instance,
+    code,
+    ...(fields && { fields }),
+    ...(hint !== undefined && { hint }),
+    ...(proposal && { proposal }),
+    ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }),
+  };
+}
+
+export function sendProblem(reply: FastifyReply, error: FarmError): FastifyReply {
+  const problem = problemOf(error, `urn:longshore:call:${reply.request.id}`);
+  if (error.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer');
+  return reply.code(problem.status).header('content-type', 'application/problem+json').send(JSON.stringify(problem));
+}

@@ -1,0 +1,32 @@
+import { pino } from 'pino';
+import { FarmError } from '#contracts';
+import { startController } from './controller.js';
+import { faultOf } from './doors/http/http-door.js';
+import { readSettings } from './settings.js';
+
+const log = pino(
+  { level: process.env.LONGSHORE_LOG_LEVEL ?? 'info', base: { process: 'controller' } },
+  pino.destination(2),
+);
+
+try {
+  const controller = await startController(await readSettings(process.env), log);
+  process.stdout.write(`${JSON.stringify({ ready: true, url: controller.url })}\n`);
+  let closing = false;
+  const close = async (signal: NodeJS.Signals): Promise<void> => {
+    if (closing) process.exit(1);
+    closing = true;
+    log.info({ signal }, 'closing: calls in flight are answered');
+    await controller.close();
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void close(signal));
+} catch (error) {
+  const failure =
+    error instanceof FarmError ? error : new FarmError('internal', 'The controller could not start', { cause: error });
+  log.fatal(
+    { code: failure.code, hint: failure.hint, ...(failure.code === 'internal' && { fault: faultOf(error) }) },
+    failure.detail,
+  );
+  process.exit(1);
+}

@@ -1,0 +1,34 @@
+import type { Operation } from '#gate';
+import type { Services } from '../../farm.js';
+import {
+  jobSubmitOperation,
+  queueCancelOperation,
+  queueListOperation,
+  queueRedriveOperation,
+  queueRequeueOperation,
+  quotaSetOperation,
+} from './queue.js';
+import { statusOperation } from './status.js';
+import {
+  workerDrainOperation,
+  workerInviteOperation,
+  workerListOperation,
+  workerPauseOperation,
+  workerResumeOperation,
+} from './workers.js';
+
+/** Machines, the queue, the farm at a glance. */
+export const adminOperations: readonly Operation<Services>[] = [
+  statusOperation,
+  workerListOperation,
+  workerPauseOperation,
+  workerResumeOperation,
+  workerDrainOperation,
+  workerInviteOperation,
+  queueListOperation,
+  queueRequeueOperation,
+  queueCancelOperation,
+  queueRedriveOperation,
+  jobSubmitOperation,
+  quotaSetOperation,
+];

@@ -1,0 +1,36 @@
+import { limits, status } from '#contracts';
+import { readFarm } from '#store';
+import { operation } from '../../operation.js';
+import { version } from '../../version.js';
+
+export const statusOperation = operation(
+  status,
+  { catalogue: 'operator', class: 'read', ceiling: 'on' },
+  {
+    async run(_input, _, { services }, tx) {
+      const [farm, workers, jobs, tasks, attention] = await Promise.all([
+        readFarm(tx),
+        services.identity.workers.list(tx),
+        services.queue.counts(tx),
+        services.teams.tasks.counts(tx),
+        services.teams.tasks.attention(tx, limits.pageMax),
+      ]);
+      const here = workers.filter(({ state }) => state !== 'silent' && state !== 'gone');
+      return {
+        version,
+        farm_id: farm.id,
+        farm_time: farm.farmAt.toISOString(),
+        nats: services.bell.connected ? ('connected' as const) : ('away' as const),
+        workers: {
+          live: here.length,
+          total: workers.length,
+          slots: here.reduce((sum, { slots }) => sum + slots, 0),
+          busy: here.reduce((sum, { busy }) => sum + busy, 0),
+        },
+        jobs,
+        tasks,
+        attention: [...attention],
+      };
+    },
+  },
+);

@@ -1,0 +1,26 @@
+import { jobComplete } from '#contracts';
+import { operation } from '../../operation.js';
+import { auditLastBeat } from './audit-last-beat.js';
+import { holderOf, workerOf } from './worker-of.js';
+
+export const jobCompleteOperation = operation(
+  jobComplete,
+  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always' },
+  {
+    /** Git and disk: unpack, check, pin. Outside any transaction and safe to repeat. */
+    prepare({ ended, result, ...fence }, call) {
+      return call.services.queue.prepareCompletion(holderOf(call), fence, { ended, result });
+    },
+
+    async run({ ended, result, ...fence }, prepared, call, tx) {
+      const { queue, identity } = call.services;
+      call.audit.under({ job: fence.job_id, epoch: fence.epoch });
+      const [answer] = await Promise.all([
+        queue.complete(tx, holderOf(call), fence, { ended, result }, prepared),
+        auditLastBeat(call, tx, fence, prepared.job),
+      ]);
+      await identity.workers.clearEnvironmentFailures(tx, workerOf(call).id);
+      return answer;
+    },
+  },
+);

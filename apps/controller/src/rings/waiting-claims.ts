@@ -1,0 +1,83 @@
+import type { WorkerPrincipal } from '#gate';
+
+/** As much of a job as decides who may take it. */
+export interface Wanted {
+  readonly pool: string;
+  readonly labels: readonly string[];
+  readonly prefer: string | null;
+}
+
+interface Waiting {
+  readonly worker: WorkerPrincipal;
+  readonly wake: () => void;
+}
+
+/** Rings of other controllers say nothing of what they are for: so many of them wake everybody once. */
+const wakeAllMs = 20;
+
+/** Claims that wait on this controller for work (`wait_seconds`), outside any transaction. */
+export class WaitingClaims {
+  private readonly waiting = new Set<Waiting>();
+  private closed = false;
+  private wokenAt = Number.NEGATIVE_INFINITY;
+  private later: NodeJS.Timeout | undefined;
+
+  get size(): number {
+    return this.waiting.size;
+  }
+
+  /** Until there may be work, the time is over, or the caller has gone. */
+  wait(worker: WorkerPrincipal, ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        this.waiting.delete(entry);
+        resolve();
+      };
+      const entry: Waiting = { worker, wake: done };
+      const timer = setTimeout(done, ms);
+      this.waiting.add(entry);
+      signal.addEventListener('abort', done, { once: true });
+      if (signal.aborted || this.closed) done();
+    });
+  }
+
+  /** Wakes the one that has waited longest of those that fit. Answers whether there was one. */
+  wakeOne(wanted: Wanted): boolean {
+    const fitting = [...this.waiting].filter(({ worker }) => fits(worker, wanted));
+    const chosen = fitting.find(({ worker }) => worker.id === wanted.prefer) ?? fitting[0];
+    chosen?.wake();
+    return chosen !== undefined;
+  }
+
+  /** "Look again", all of you. */
+  wakeAll(): void {
+    if (this.waiting.size === 0 || this.later) return;
+    const due = this.wokenAt + wakeAllMs - performance.now();
+    if (due <= 0) this.wakeNow();
+    else this.later = setTimeout(() => this.wakeNow(), due);
+  }
+
+  /** Nobody waits from here on: the controller closes. */
+  close(): void {
+    this.closed = true;
+    this.wakeNow();
+  }
+
+  get isClosed(): boolean {
+    return this.closed;
+  }
+
+  private wakeNow(): void {
+    clearTimeout(this.later);
+    this.later = undefined;
+    this.wokenAt = performance.now();
+    for (const { wake } of [...this.waiting]) wake();
+  }
+}
+
+/** Pool, and labels by containment (H26). */
+export function fits(worker: Pick<WorkerPrincipal, 'pool' | 'labels'>, wanted: Wanted): boolean {
+  return worker.pool === wanted.pool && wanted.labels.every((label) => worker.labels.includes(label));
+}

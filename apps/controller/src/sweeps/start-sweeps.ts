@@ -1,0 +1,55 @@
+import { limits } from '#contracts';
+import type { Services } from '../farm.js';
+import { claimerOf } from '../operations/job/worker-of.js';
+import type { FrontDoor } from './front-door.js';
+import { Loop } from './loop.js';
+import { tick } from './tick.js';
+
+/** Seldom enough that it costs nothing, often enough for what it is for. */
+const minuteMs = 60_000;
+
+export interface Sweeps {
+  /** A Task waits to be prepared: look at once. */
+  ringTeams(): void;
+  stop(): Promise<void>;
+}
+
+interface SweepOptions {
+  readonly services: Services;
+  readonly door: FrontDoor;
+  readonly onFault: (error: unknown, name: string) => void;
+}
+
+/** Every controller sweeps; each sweep re-derives what is to be done from rows, also twice at once. */
+export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
+  const { database, queue, teams, identity, ringer, keys, log } = services;
+  const loop = (name: string, everyMs: number, look: () => Promise<void>) => new Loop({ name, everyMs, look, onFault });
+
+  const teamsLoop = loop('teams', limits.sweepMs, async () => {
+    await teams.sweeps.prepareTasks();
+    await teams.sweeps.retestLanes();
+    const live = await identity.workers.live(database);
+    await teams.sweeps.noteMissingMachines(live.map(claimerOf));
+  });
+  const loops = [
+    // A loop of its own: no other sweep's trouble may stop farm time.
+    loop('clock', limits.sweepMs, () => tick({ database, queue, door })),
+    loop('queue', limits.sweepMs, async () => {
+      const { requeued, ended, failed } = await queue.sweep();
+      if (requeued.length + ended.length > 0) log.info({ requeued, ended }, 'leases were lost');
+      for (const { job, error } of failed) onFault(error, `queue:${job}`);
+    }),
+    loop('rings', limits.sweepMs, () => ringer.sweep()),
+    teamsLoop,
+    loop('upkeep', minuteMs, async () => {
+      await teams.sweeps.expireSources();
+      await keys.signing.refresh();
+    }),
+  ];
+  return {
+    ringTeams: () => teamsLoop.ring(),
+    async stop() {
+      await Promise.all(loops.map((running) => running.stop()));
+    },
+  };
+}
