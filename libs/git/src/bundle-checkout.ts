@@ -46,7 +46,7 @@ export async function bundleCheckout(asked: {
     const base = unfinished.commit ?? checkout.head;
     const written = await writeBundle(
       { ...checkout.call, env: unfinished.env },
-      { commit: base, path: out, maxBytes: limits.sourceBytes },
+      { commit: base, path: out, maxBytes: limits.sourceBytes, quick: true },
     ).catch((fault: unknown) => {
       if (!(fault instanceof FarmError) || fault.code !== 'too_large') throw fault;
       throw refused(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { rename, stat, utimes } from 'node:fs/promises';
+import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError } from '#contracts';
 import { writeBundle } from './bundle.js';
@@ -16,7 +16,7 @@ interface BundleAsked {
 
 /**
  * The path of a bundle of the commit's history under the one ref `refs/longshore/base`. Kept as a file by content and never
- * changed, so that a download can go on where it broke off.
+ * changed, so that a download can go on where it broke off. One that nobody asked for in a day goes.
  *
  * @throws FarmError `not_found` when the store does not hold the commit · `disk_full` · `timeout`
  */
@@ -28,6 +28,7 @@ export async function bundleFor(store: ObjectStore, commit: Oid, asked: BundleAs
   const part = have.length === 0 ? 'whole' : createHash('sha256').update(have.join()).digest('hex').slice(0, 32);
   const path = join(cache, `${commit}-${part}.bundle`);
   if (await touched(path)) return path;
+  await dropUnused(cache);
   return withFolder(cache, async (folder) => {
     const draft = join(folder, 'bundle');
     const limits = gitLimits(asked.limits);
@@ -49,7 +50,17 @@ async function known(store: ObjectStore, have: readonly Oid[], commit: Oid): Pro
   return found;
 }
 
-/** Marks the file as used, so that the oldest can be dropped first. */
+const unusedMs = 24 * 3_600_000;
+
+async function dropUnused(cache: string): Promise<void> {
+  for (const name of await readdir(cache)) {
+    const path = join(cache, name);
+    const seen = await stat(path).catch(() => undefined);
+    if (seen !== undefined && Date.now() - seen.mtimeMs > unusedMs) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Marks the file as used, so that it stays. */
 async function touched(path: string): Promise<boolean> {
   try {
     await stat(path);

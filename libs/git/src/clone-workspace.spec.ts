@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
@@ -134,5 +134,15 @@ describe('a bundle', () => {
     expect(Object.keys(filesAt(clone, 'FETCH_HEAD'))).toEqual(['a.txt', 'b.txt']);
     plainGit(clone, ['bundle', 'verify', part]);
     await expect(bundleFor(round.store, gone)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('goes when nobody asked for it in a day, and is made again', async () => {
+    const round = await aRound();
+    const bundle = await bundleFor(round.store, round.base);
+    utimesSync(bundle, 1, 1);
+    const child = plainGit(round.store.dir, ['commit-tree', `${round.base}^{tree}`, '-p', round.base, '-m', 'x']);
+    const other = await bundleFor(round.store, child);
+    expect([existsSync(bundle), existsSync(other)]).toEqual([false, true]);
+    expect(existsSync(await bundleFor(round.store, round.base))).toBe(true);
   });
 });

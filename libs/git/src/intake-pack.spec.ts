@@ -262,9 +262,14 @@ describe('a pack that comes up', () => {
     const bomb = packedObject(6, delta.length, Buffer.from(offsetOf(blob.length)), delta);
     const pack = packFile([blob, bomb]);
     expect(statSync(pack).size).toBeLessThan(10_000);
-    expect(await refusal({ base: round.base, commit: round.base, pack, limits: { gitMemoryBytes: 1024 ** 3 } })).toBe(
-      'commit_refused: The pack inflates to more than its limit.',
-    );
+    expect(
+      await refusal({
+        base: round.base,
+        commit: round.base,
+        pack,
+        limits: { gitMemoryBytes: 1024 ** 3, packInflatedBytes: Number.MAX_SAFE_INTEGER },
+      }),
+    ).toBe('commit_refused: The pack inflates to more than its limit.');
   });
 });
 
