@@ -53,7 +53,7 @@ export function addUp(program: Command, frame: Frame): void {
     try {
       for (let number = 1; number <= count && !stopped.asked; number += 1) {
         const name = `local-${number}`;
-        await farm.addWorker({ name, slots, onEvent: (event) => tellWorkerEvent({ ...event, worker: name }, screen) });
+        await farm.addWorker({ name, slots, onEvent: (event) => tellWorkerEvent(name, event, screen) });
       }
       tellFarm(farm, data, count, screen);
       await stopped.first;

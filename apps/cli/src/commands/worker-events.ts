@@ -3,18 +3,58 @@ import type { Screen } from '../output/screen.js';
 import { cellText } from '../output/table.js';
 import { plainLine } from '../output/terminal-text.js';
 
-const technical = new Set(['event', 'job', 'epoch', 'at', 'time', 'lease_id']);
+type Told = string | undefined;
+type Facts = Readonly<Record<string, unknown>>;
 
-/** One line for what a worker says of its work: job and epoch first, then the facts. */
-export function workerEventLine(event: WorkerEvent): string {
-  const facts = Object.entries(event)
-    .filter(([name, value]) => !technical.has(name) && value !== null && value !== undefined)
-    .map(([name, value]) => `${plainLine(name)} ${cellText(value)}`)
-    .join(', ');
-  const job = event.job === undefined ? '' : `${event.job.slice(0, 8)}/${event.epoch ?? '?'} `;
-  return plainLine(`${job}${event.event}${facts === '' ? '' : `: ${facts}`}`);
+const textLength = 110;
+const text = (value: unknown, length = textLength) => {
+  const line = plainLine(typeof value === 'string' ? value : cellText(value));
+  return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+};
+
+/** How a person is told what a worker does; an event that says nothing to a person is left out. */
+const sentences: Readonly<Record<string, (facts: Facts) => Told>> = {
+  claimed: ({ epoch }) => `claims the job, epoch ${text(epoch)}`,
+  workspace: ({ backend, prepare_ms, reasons }) =>
+    `workspace ready: ${text(backend)}, ${text(prepare_ms)} ms${Array.isArray(reasons) && reasons.length > 0 ? ` (${text(reasons)})` : ''}`,
+  started: () => "the agent's session begins",
+  step: tellStep,
+  reminded: ({ count }) => `the turn ended without a handover: reminder ${text(count)}`,
+  handover: ({ operation }) => `hands over: ${text(operation)}`,
+  frozen: ({ cause }) => `the agent is frozen: ${text(cause)}`,
+  thawed: () => 'the agent goes on',
+  stale: () => 'the lease is over',
+  lost: () => 'the job is somebody else’s now',
+  continues: ({ epoch }) => `the same session goes on, epoch ${text(epoch)}`,
+  stopped: ({ empty }) =>
+    empty === true ? 'the agent is stopped, none of its processes is left' : 'processes of the agent are left',
+  captured: ({ kind, files, commit }) =>
+    kind === 'captured' ? `captured ${text(files)} changed files as ${text(commit, 12)}` : 'captured: no changes',
+  uploaded: () => 'the work has arrived at the farm',
+  completed: ({ ended, state }) => `the job is ${text(state)} (${text(ended)})`,
+  bell: () => undefined,
+};
+
+const quietSteps = new Set(['usage', 'turn_end', 'exit', 'session']);
+
+function tellStep({ step, text: said, name, input, ok, failure }: Facts): Told {
+  if (typeof step === 'string' && quietSteps.has(step)) return undefined;
+  if (step === 'message') return `“${text(said)}”`;
+  if (step === 'tool_call') return `${text(name, 32)}  ${text(input)}`;
+  if (step === 'tool_result') return ok === true ? undefined : `${text(name, 32)}  failed: ${text(said)}`;
+  return `${text(step)} ${text(failure)}`;
 }
 
-export function tellWorkerEvent(event: WorkerEvent, screen: Screen): void {
-  screen.say(screen.paint.dim(workerEventLine(event)));
+/** One line, or nothing for an event that only machines need. */
+export function workerEventLine({ event, job: _job, ...facts }: WorkerEvent): Told {
+  const sentence = sentences[event];
+  if (sentence !== undefined) return sentence(facts);
+  const others = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined);
+  return text([event.replaceAll('_', ' '), ...others.map(([name, value]) => `${name} ${cellText(value)}`)].join(' '));
+}
+
+export function tellWorkerEvent(worker: string, event: WorkerEvent, screen: Screen): void {
+  const line = workerEventLine(event);
+  if (line !== undefined)
+    screen.say(`${screen.paint.cyan(plainLine(worker))}  ${screen.paint.dim((event.job ?? '').slice(0, 8))}  ${line}`);
 }

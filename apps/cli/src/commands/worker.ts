@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { password } from '@clack/prompts';
@@ -33,13 +34,14 @@ export function addWorker(program: Command, frame: Frame): void {
     const { screen, surroundings } = run;
     if (flags.join === undefined) command.help({ error: true });
     const url = addressOf(flags.join ?? '');
+    const name = flags.name ?? hostname().slice(0, 64);
     const data = farmFolder(surroundings.env, run.data);
     const home = flags.home ?? join(data, 'worker');
     await makePrivateFolder(home);
     const ticket = hasJoined(home) ? undefined : await readTicket(flags.ticketFile, surroundings);
     const log = join(await logFolder(home), 'worker.log');
     const worker = await startWorker({
-      name: flags.name ?? (surroundings.env.HOSTNAME || 'worker'),
+      name,
       home,
       url,
       log,
@@ -47,7 +49,7 @@ export function addWorker(program: Command, frame: Frame): void {
       ticket,
       onEvent: (event) => {
         screen.answer(event);
-        tellWorkerEvent(event, screen);
+        tellWorkerEvent(name, event, screen);
       },
     });
     screen.say(`worker ${worker.workerId} works for ${url}; its log is ${log}; Ctrl-C lets it hand in what it has`);

@@ -74,7 +74,8 @@ async function playOn(
       const env = fault?.workerEnv?.(folder.data, name) ?? {};
       const onEvent: Parameters<LocalFarm['addWorker']>[0]['onEvent'] = (event) => {
         watch.add(name, event);
-        tell(name, workerEventLine(event));
+        const line = workerEventLine(event);
+        if (line !== undefined) tell(name, line);
       };
       const { workerId, process } = await farm.addWorker({ name, slots: 2, env, onEvent });
       workerIds.push(workerId);
