@@ -25,12 +25,14 @@ interface FarmOptions {
 
 /** A queue on a database of its own, with workers that say what they are told to say. */
 export interface QueueFarm {
+  /** As the role that a controller works with. */
+  readonly url: string;
   readonly database: Database;
   readonly queue: Queue;
   readonly rings: Ring[];
   readonly troubles: unknown[];
   readonly time: {
-    /** Moves farm time, not the machine's clock (D26). */
+    /** Moves farm time, not the machine's clock (D26). Nobody ticks here: it stands still otherwise (H3). */
     pass(ms: number): Promise<void>;
   };
   submit(job?: Partial<NewJob>): Promise<string>;
@@ -99,6 +101,7 @@ export function fenceOf(lease: Pick<LeasedJob, 'id' | 'epoch' | 'lease_id'>) {
 export async function aQueueFarm({ kinds = [], connections = 10 }: FarmOptions = {}): Promise<QueueFarm> {
   const { appUrl } = await aDatabase();
   const database = openDatabase({ url: appUrl, max: connections });
+  await database.run(stopTime);
   const rings: Ring[] = [];
   const troubles: unknown[] = [];
   const queue = openQueue({
@@ -117,6 +120,7 @@ export async function aQueueFarm({ kinds = [], connections = 10 }: FarmOptions =
     return ids;
   };
   return {
+    url: appUrl,
     database,
     queue,
     rings,
@@ -149,6 +153,10 @@ export async function aQueueFarm({ kinds = [], connections = 10 }: FarmOptions =
   };
 }
 
+const stopTime = statement<unknown>(
+  'test.stop_time',
+  `update farm_clock set ticked_at = clock_timestamp() - interval '1 h'`,
+);
 const passTime = statement<unknown>(
   'test.pass_time',
   `update farm_clock set farm_at = farm_at + $ms::float8 * interval '1 ms'`,
