@@ -2,16 +2,16 @@ import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
+  type AnsweringFarm,
   type Asked,
-  aStandInFarm,
+  anAnsweringFarm,
   problem,
   type Reply,
   runCli,
-  type StandInFarm,
-} from '../../../test/support/stand-in-farm.js';
+} from '../../../test/support/answering-farm.js';
 import { tempDir } from '../../../test/support/temp-dir.js';
 
-let farm: StandInFarm | undefined;
+let farm: AnsweringFarm | undefined;
 afterEach(async () => {
   await farm?.close();
   farm = undefined;
@@ -20,7 +20,7 @@ afterEach(async () => {
 const job = '3f0f6a52-58a8-4f67-9a3c-0c7f5a1f6b11';
 
 async function ask(words: readonly string[], answer: (asked: Asked) => Reply | undefined, terminal = false) {
-  farm = await aStandInFarm(answer);
+  farm = await anAnsweringFarm(answer);
   return await runCli(words, { env: { LONGSHORE_CREDENTIAL: farm.credential }, terminal });
 }
 
@@ -57,7 +57,7 @@ describe('the command line', () => {
     const never = await runCli(['status', '--json']);
     expect(never.exit).toBe(7);
     expect(JSON.parse(never.stdout).error.hint).toContain('npm start');
-    farm = await aStandInFarm(() => undefined);
+    farm = await anAnsweringFarm(() => undefined);
     const { credential } = farm;
     await farm.close();
     const gone = await runCli(['status'], { env: { LONGSHORE_CREDENTIAL: credential } });
@@ -117,7 +117,7 @@ describe('the command line', () => {
   });
 
   it('reads the whole input from stdin', async () => {
-    farm = await aStandInFarm(() => ({ json: { result: { name: 'global', max: null } } }));
+    farm = await anAnsweringFarm(() => ({ json: { result: { name: 'global', max: null } } }));
     const env = { LONGSHORE_CREDENTIAL: farm.credential };
     const ran = await runCli(['quota', 'set', '--input', '-', '--json'], {
       env,
@@ -157,7 +157,7 @@ describe('the command line', () => {
   });
 
   it('has colours on a terminal, and none with NO_COLOR or elsewhere', async () => {
-    farm = await aStandInFarm(() => ({ json: { result: { workers: [] } } }));
+    farm = await anAnsweringFarm(() => ({ json: { result: { workers: [] } } }));
     const env = { LONGSHORE_CREDENTIAL: farm.credential };
     const esc = '\u001b[';
     expect((await runCli(['worker', 'list'], { env, terminal: true })).stdout).toContain(esc);
@@ -168,7 +168,7 @@ describe('the command line', () => {
   });
 
   it('refuses a credential that others may read, and says the fix', async () => {
-    farm = await aStandInFarm(() => undefined);
+    farm = await anAnsweringFarm(() => undefined);
     chmodSync(farm.credential, 0o640);
     const ran = await runCli(['status', '--json'], { env: { LONGSHORE_CREDENTIAL: farm.credential } });
     expect(ran.exit).toBe(1);
@@ -181,7 +181,7 @@ describe('the command line', () => {
 
   it('takes a prompt once, and a source once', async () => {
     const start = ['task', 'start', '--workflow', 'solo'];
-    farm = await aStandInFarm(() => undefined);
+    farm = await anAnsweringFarm(() => undefined);
     const around = { env: { LONGSHORE_CREDENTIAL: farm.credential }, cwd: tempDir('nowhere') };
     expect(await runCli(start, around)).toMatchObject({ exit: 2, stderr: expect.stringContaining('no prompt') });
     expect(await runCli([...start, 'a', '--prompt-file', 'b'], around)).toMatchObject({ exit: 2 });

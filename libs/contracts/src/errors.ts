@@ -100,6 +100,8 @@ interface FarmErrorExtras {
   /** What the caller may do next, in one sentence. */
   readonly hint?: string;
   readonly retryAfterMs?: number;
+  /** Refused, and what came with the call is kept all the same (D20). */
+  readonly kept?: boolean;
   readonly cause?: unknown;
 }
 
@@ -113,6 +115,7 @@ export class FarmError extends Error {
   readonly proposal: Proposal | undefined;
   readonly hint: string | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly kept: boolean;
 
   constructor(
     readonly code: FarmErrorCode,
@@ -124,6 +127,7 @@ export class FarmError extends Error {
     this.proposal = extras.proposal;
     this.hint = extras.hint;
     this.retryAfterMs = extras.retryAfterMs;
+    this.kept = extras.kept ?? false;
   }
 }
 

@@ -1,14 +1,14 @@
 import { readFileSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CredentialFile, workerList } from '#contracts';
-import { aStandInFarm, type StandInFarm } from '../../../../test/support/stand-in-farm.js';
+import { type AnsweringFarm, anAnsweringFarm } from '../../../../test/support/answering-farm.js';
 import { farmClient } from './farm-client.js';
 import { PersonToken } from './person-token.js';
 import { sendJson } from './send-json.js';
 
-let farm: StandInFarm;
+let farm: AnsweringFarm;
 beforeEach(async () => {
-  farm = await aStandInFarm(() => ({ json: { result: { workers: [] } } }));
+  farm = await anAnsweringFarm(() => ({ json: { result: { workers: [] } } }));
 });
 afterEach(() => farm.close());
 

@@ -29,9 +29,16 @@ const sentences: Readonly<Record<string, (facts: Facts) => Told>> = {
   stopped: ({ empty }) =>
     empty === true ? 'the agent is stopped, none of its processes is left' : 'processes of the agent are left',
   captured: ({ kind, files, commit }) =>
-    kind === 'captured' ? `captured ${text(files)} changed files as ${text(commit, 12)}` : 'captured: no changes',
+    kind === 'captured'
+      ? `captured ${text(files)} changed files as ${text(commit).slice(0, 12)}`
+      : 'captured: no changes',
   uploaded: () => 'the work has arrived at the farm',
   completed: ({ ended, state }) => `the job is ${text(state)} (${text(ended)})`,
+  rescued: () => 'the late work is kept at the farm as a rescue',
+  retained: ({ why }) => `the workspace is kept aside: ${text(why)}`,
+  draining: () => 'draining: nothing new is taken',
+  beat_unanswered: () => 'the farm does not answer',
+  beat_answered: () => 'the farm answers again',
   bell: () => undefined,
 };
 

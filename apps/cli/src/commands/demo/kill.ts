@@ -12,7 +12,10 @@ export const kill: Fault = {
     const { process } = farm.worker(victim.worker);
     process.signal('SIGKILL');
     await process.ended;
-    tell(victim.worker, `killed with kill -9, process ${process.pid}; its agent had ${before} processes`);
+    tell(
+      victim.worker,
+      `killed with kill -9, process ${process.pid}; its agent had ${before} ${before === 1 ? 'process' : 'processes'}`,
+    );
     if (!(await untilNone(agentOf(victim), signal))) {
       throw new FarmError('internal', 'Agent processes of the killed worker are still alive.');
     }

@@ -24,20 +24,24 @@ export const pause: Fault = {
     if (!frozen) throw new FarmError('internal', "The agent of the stopped worker was not frozen at the lease's end.");
     tell(victim.worker, "the lease is over: the guardian has frozen the agent's processes (state T)");
   },
-  async aftermath({ farm, data, tell, watch, signal }, victim) {
+  async aftermath({ farm, data, library, tell, watch, signal }, victim) {
     const { process } = farm.worker(victim.worker);
-    const refused = await sendLateWrites(farm.url, tokensOf(data, victim.worker), victim);
+    const refused = await sendLateWrites(farm.url, tokensOf(data, victim.worker), library, victim);
     for (const { op, epoch, code } of refused)
       tell(victim.worker, `late write ${op} of epoch ${epoch}: refused, ${code}`);
     process.signal('SIGCONT');
     tell(victim.worker, 'goes on (SIGCONT)');
     await watch.until(
+      ({ worker, job, event }) => worker === victim.worker && job === victim.job && event === 'lost',
+      AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
+    );
+    await watch.until(
       ({ worker, job, event }) =>
-        worker === victim.worker && job === victim.job && ['stale', 'lost', 'rescued'].includes(event),
+        worker === victim.worker && job === victim.job && ['rescued', 'retained'].includes(event),
       AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
     );
     if (!(await untilNone(agentOf(victim), signal))) throw new FarmError('internal', 'The frozen agent was not ended.');
-    tell(victim.worker, 'has seen that the job is not its own any more, and has ended its agent');
+    tell(victim.worker, 'has ended its agent; what it had done is kept and never merged');
     return { refused_late_writes: refused };
   },
 };

@@ -87,6 +87,7 @@ async function playOn(
       screen,
       watch,
       data: folder.data,
+      library: folder.library,
       signal: surroundings.signal,
       tell,
     };
@@ -177,7 +178,7 @@ async function tellResult(
   }
   const checkedOut = await checkOut(client, view, { dir: folder.library, switchTo: false });
   screen.show(
-    `\n${screen.paint.bold('task checkout')} has brought the branch into the library. The changes:\n\n  ${checkedOut.diff}\n`,
+    `\n${screen.paint.bold('task checkout')} has brought the branch into the library. The changes (with --keep the repository stays):\n\n  ${checkedOut.diff}\n`,
   );
   screen.show(await gitIn(folder.library, ['diff', '--stat', `main...${checkedOut.branch}`]));
   if (!(await testPassesAt(folder.library, result.commit, join(folder.root, 'clone')))) {

@@ -11,6 +11,8 @@ export interface Stage {
   readonly watch: WorkerWatch;
   /** The folder that goes at the end. */
   readonly data: string;
+  /** The repository that the Task is about. */
+  readonly library: string;
   readonly signal: AbortSignal;
   /** Seconds since the beginning, for the lines. */
   readonly tell: (who: string, line: string) => void;

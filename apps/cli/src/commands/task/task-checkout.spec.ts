@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { bundleCheckout } from '#git';
+import { type AnsweringFarm, anAnsweringFarm, runCli } from '../../../../../test/support/answering-farm.js';
 import { aRepository, commitFiles, plainGit } from '../../../../../test/support/repositories.js';
-import { aStandInFarm, runCli, type StandInFarm } from '../../../../../test/support/stand-in-farm.js';
 import { tempDir } from '../../../../../test/support/temp-dir.js';
 
-let farm: StandInFarm | undefined;
+let farm: AnsweringFarm | undefined;
 afterEach(() => farm?.close());
 
 const task = 't_00000000';
@@ -22,7 +22,7 @@ async function aResult() {
   const work = join(elsewhere, 'work');
   const commit = commitFiles(work, { 'a.txt': 'two\n', 'b.txt': 'new\n' }, 'Result');
   const { bundle } = await bundleCheckout({ dir: work, out: join(elsewhere, 'result.bundle') });
-  farm = await aStandInFarm(({ path }) => {
+  farm = await anAnsweringFarm(({ path }) => {
     if (path === `/v1/tasks/${task}/bundle`) return { file: bundle };
     return { json: { result: view(base, commit) } };
   });

@@ -49,7 +49,8 @@ export function objectRoutes(scope: FastifyInstance, { identity, roads }: Object
     const lease = leaseShown(await leaseHolderOf(request, identity), params);
     const taken = await roads.takePack(lease, params.commit, bodyOf(request, limits.packBytes));
     // The lease is over: the pack is kept, and it is no longer this worker's to complete (D20).
-    if (taken === 'rescue') throw new FarmError('stale_lease', 'The lease is over; the pack is kept as a rescue');
+    if (taken === 'rescue')
+      throw new FarmError('stale_lease', 'The lease is over; the pack is kept as a rescue', { kept: true });
     return reply.code(201).send({});
   });
 

@@ -22,7 +22,7 @@ export function farmErrorOf(error: unknown): FarmError {
 
 /** RFC 9457. Never a value of the caller's (A10.5). */
 export function problemOf(error: FarmError, instance: string) {
-  const { code, detail, fields, hint, proposal, retryAfterMs } = error;
+  const { code, detail, fields, hint, kept, proposal, retryAfterMs } = error;
   const { title, status } = errorCodes[code];
   return {
     type: `urn:longshore:problem:${code}`,
@@ -35,6 +35,7 @@ export function problemOf(error: FarmError, instance: string) {
     ...(hint !== undefined && { hint }),
     ...(proposal && { proposal }),
     ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }),
+    ...(kept && { kept }),
   };
 }
 
