@@ -14,7 +14,12 @@ interface Pause {
 }
 
 /** The farm pauses a Task by itself. The caller holds its lock. */
-export async function pauseTask(parts: TeamParts, tx: Transaction, task: TaskRow, pause: Pause): Promise<TaskRow> {
+export async function pauseTask(
+  parts: Pick<TeamParts, 'queue' | 'bell'>,
+  tx: Transaction,
+  task: TaskRow,
+  pause: Pause,
+): Promise<TaskRow> {
   const paused = await tx.first(taskSql.move, {
     task: task.id,
     from: task.status,

@@ -12,7 +12,7 @@ export type BoundedYaml =
 
 /** More than any document of 4,096 nodes has; counted before anything is built. */
 const mostTokens = 8 * limits.workflowNodes;
-const mostIndentation = 1024;
+const mostIndentation = 256;
 
 /**
  * Reads YAML 1.2 (and so JSON) without trust: what is too deep or too much is found by the lexer, because the parser would take

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { aTeamFarm, leaseTime, person, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { lockTask } from './lock-task.js';
+import { pauseTask } from './pause-task.js';
+
+let farm: TeamFarm;
+beforeAll(async () => {
+  farm = await aTeamFarm();
+  await farm.workflow();
+});
+afterAll(() => farm.close());
+
+const green = { summary: 'It is done', outcome: 'green' } as const;
+const control = (task: string, action_id: string) =>
+  farm.tx((tx) => farm.teams.tasks.control(tx, { principal: person }, { task_id: task, action_id }));
+const openOf = (task: string) => farm.sql(`select 1 from dispatch where task = '${task}' and closed_at is null`);
+
+describe('the control of a Task', () => {
+  it('I16 does nothing by the id of an action that other facts stood behind', async () => {
+    const { task, worker } = await farm.alone();
+    const [first] = (await farm.view(task)).actions;
+    expect(first).toMatchObject({ kind: 'cancel' });
+    const north = worker('north');
+    await north.fail(await north.begin(), 'capture_failed', false);
+    await expect(control(task, first?.id ?? '')).rejects.toMatchObject({ code: 'conflict' });
+    const { actions } = await farm.view(task);
+    expect(actions.map((action) => action.kind)).toEqual(['resume', 'cancel']);
+    await control(task, actions[0]?.id ?? '');
+    await expect(control(task, actions[1]?.id ?? '')).rejects.toMatchObject({ code: 'conflict' });
+    expect(await farm.view(task)).toMatchObject({ status: 'running' });
+  });
+
+  it('I16 lets one of two people win with ids of the same view', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    await north.fail(await north.begin(), 'capture_failed', false);
+    const { actions } = await farm.view(task);
+    const outcomes = await Promise.allSettled(actions.map((action) => control(task, action.id)));
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('D9 I15 I7 cancels what waits at once, tells who holds a lease, keeps the work and has no Result', async () => {
+    const [waiting, held] = [await farm.alone(), await farm.alone()];
+    const north = held.worker('north');
+    const lease = await north.begin();
+    const work = await north.work(lease, { 'half.txt': 'half\n' });
+    await farm.control(waiting.task, 'cancel');
+    await farm.control(held.task, 'cancel');
+    for (const task of [waiting.task, held.task]) expect(await openOf(task)).toEqual([]);
+    expect(await farm.sql(`select state from job where scope = '${waiting.task}'`)).toEqual([{ state: 'cancelled' }]);
+    expect(await north.beat(lease)).toMatchObject({ held: true, end: { kind: 'cancel' } });
+    await expect(north.checkpoint(lease, green)).rejects.toMatchObject({ code: 'stale_dispatch' });
+
+    await north.upload(lease, work);
+    expect(await north.complete(lease, 'cancelled', { commit: work.commit })).toEqual({
+      state: 'cancelled',
+      kept: true,
+    });
+    expect(await farm.view(held.task)).toMatchObject({
+      status: 'cancelled',
+      product_status: 'cancelled',
+      result: null,
+      rescues: [{ commit: work.commit, member_id: 'lead', why: 'the Task was cancelled' }],
+    });
+    expect(
+      await farm.sql(`select line_head = line_base as unmoved from assignment where task = '${held.task}'`),
+    ).toEqual([{ unmoved: true }]);
+  });
+
+  it('D9 never gives a cancelled job to another machine when its own is lost', async () => {
+    const { task, worker } = await farm.alone();
+    await worker('north').begin();
+    await farm.control(task, 'cancel');
+    await farm.time.pass(leaseTime);
+    await farm.queue.sweep();
+    expect(await farm.sql(`select state from job where scope = '${task}'`)).toEqual([{ state: 'cancelled' }]);
+    await expect(worker('south').claim()).rejects.toThrow('nothing to claim');
+  });
+
+  it('H12 D9 has one winner between cancel and a completion, and never a deadlock', async () => {
+    const rounds = 25;
+    const won = { cancelled: 0, completed: 0 };
+    for (let n = 0; n < rounds; n += 1) {
+      const { task, worker } = await farm.alone();
+      const north = worker('north');
+      const lease = await north.begin();
+      const callId = randomUUID();
+      await north.checkpoint(lease, green, callId);
+      const end = { handover: { call_id: callId } };
+      const prepared = await north.prepare(lease, 'handover', end);
+      const fence = { job_id: lease.id, epoch: lease.epoch, lease_id: lease.lease_id };
+      const [action] = (await farm.view(task)).actions;
+      const [cancelled, completed] = await Promise.allSettled([
+        control(task, action?.id ?? ''),
+        farm.tx((tx) => farm.queue.complete(tx, north.claimer, fence, { ended: 'handover', result: end }, prepared)),
+      ]);
+      expect(completed).toMatchObject({ status: 'fulfilled', value: { kept: true } });
+      if (cancelled.status === 'rejected') expect(cancelled.reason).toMatchObject({ code: 'conflict' });
+      const { status, result } = await farm.view(task);
+      expect(status).toBe(cancelled.status === 'fulfilled' ? 'cancelled' : 'completed');
+      expect(result === null).toBe(status === 'cancelled');
+      expect(await openOf(task)).toEqual([]);
+      won[status === 'cancelled' ? 'cancelled' : 'completed'] += 1;
+    }
+    expect(won.cancelled + won.completed).toBe(rounds);
+  });
+
+  it('D8 applies a handover that arrives while the Task is paused, and a green of the root completes it', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    const lease = await north.begin();
+    const callId = randomUUID();
+    await north.checkpoint(lease, green, callId);
+    await pause(task);
+    expect(await north.complete(lease, 'handover', { handover: { call_id: callId } })).toMatchObject({ kept: true });
+    expect(await farm.view(task)).toMatchObject({
+      status: 'completed',
+      pause_reason: null,
+      result: { outcome: 'green' },
+    });
+  });
+
+  it('D8 holds what a retry opens and what is lost while the Task is paused, until Resume', async () => {
+    const [retried, lost, moved] = [await farm.alone(), await farm.alone(), await farm.alone()];
+    const north = retried.worker('north');
+    const lease = await north.begin();
+    const callId = randomUUID();
+    await north.checkpoint(lease, { summary: 'Again', outcome: 'retry' }, callId);
+    await lost.worker('south').begin();
+    const east = moved.worker('east');
+    const ending = await east.begin();
+    for (const { task } of [retried, lost, moved]) await pause(task);
+    await north.complete(lease, 'handover', { handover: { call_id: callId } });
+    await east.complete(ending, 'paused');
+    await farm.time.pass(leaseTime);
+    await farm.queue.sweep();
+    const statesOf = (task: string) => farm.sql(`select state from job where scope = '${task}' order by seq`);
+    expect(await statesOf(retried.task)).toEqual([{ state: 'done' }, { state: 'held' }]);
+    expect(await statesOf(lost.task)).toEqual([{ state: 'held' }]);
+    expect(await statesOf(moved.task)).toEqual([{ state: 'done' }]);
+    for (const { task } of [retried, lost, moved]) await farm.control(task, 'resume');
+    expect(await statesOf(retried.task)).toEqual([{ state: 'done' }, { state: 'queued' }]);
+    expect(await statesOf(lost.task)).toEqual([{ state: 'queued' }]);
+    expect(await statesOf(moved.task)).toEqual([{ state: 'done' }, { state: 'queued' }]);
+    for (const { task } of [retried, lost, moved]) expect(await openOf(task)).toHaveLength(1);
+  });
+
+  it('D8 I3 leaves a lane to the end that is still to arrive when the Task is resumed before it', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    const lease = await north.begin();
+    await pause(task);
+    await farm.control(task, 'resume');
+    expect(await openOf(task)).toHaveLength(1);
+    await north.complete(lease, 'paused');
+    const rows = await farm.sql(`select reason, caused_by from dispatch where task = '${task}' and closed_at is null`);
+    expect(rows).toEqual([{ reason: 'operator_continue', caused_by: lease.id }]);
+  });
+});
+
+/** Pausing by people comes later; its state is what these rules are about. */
+function pause(task: string) {
+  return farm.tx(async (tx) => {
+    const parts = { queue: () => farm.queue, bell: { ring() {}, listen: () => () => {} } };
+    const why = { reason: 'paused_by_operator' as const, detail: 'A person has paused it.' };
+    await pauseTask(parts, tx, await lockTask(tx, task), why);
+    await farm.queue.flagEnd(tx, task, 'pause', 'paused');
+  });
+}

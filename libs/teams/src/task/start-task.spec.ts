@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { bundleCheckout } from '#git';
+import { aRepository, writeFiles } from '../../../../test/support/repositories.js';
+import { aTeamFarm, payloadOf, person, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { tempDir } from '../../../../test/support/temp-dir.js';
+
+let farm: TeamFarm;
+beforeAll(async () => {
+  farm = await aTeamFarm();
+  await farm.workflow();
+});
+afterAll(() => farm.close());
+
+async function aCheckout(
+  files: Readonly<Record<string, string>> = { 'a.txt': 'a\n' },
+  dirty: Readonly<Record<string, string>> = {},
+) {
+  const dir = aRepository(files);
+  writeFiles(dir, dirty);
+  const made = await bundleCheckout({ dir, out: join(tempDir('bundle'), 'source.bundle') });
+  const source = {
+    kind: 'bundle' as const,
+    sha256: made.sha256,
+    commit: made.base,
+    head: made.head,
+    dirty: made.dirty,
+  };
+  return {
+    ...made,
+    source,
+    upload: (by = person) => farm.teams.roads.takeSource(by, made.sha256, createReadStream(made.bundle)),
+  };
+}
+
+const rootsOf = (task: string) =>
+  farm.sql<{ jobs: number; dispatches: number }>(
+    `select (select count(*) from job where scope = '${task}') as jobs, (select count(*) from dispatch where task = '${task}') as dispatches`,
+  );
+
+describe('a Task that is started', () => {
+  it('D19 is preparing until a sweep has made its source ready, then base, team, root Dispatch and job are there', async () => {
+    const task = await farm.start({
+      prompt: '\n  Mend the parser.  \nIt fails.',
+      pool: 'gpu',
+      labels: ['os:linux'],
+      priority: 5,
+    });
+    expect(await farm.view(task)).toMatchObject({
+      status: 'preparing',
+      product_status: 'preparing',
+      title: 'Mend the parser.',
+    });
+    expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
+
+    expect(await farm.teams.sweeps.prepareTasks()).toContain(task);
+    expect(await farm.view(task)).toMatchObject({
+      status: 'running',
+      product_status: 'starting',
+      team: [{ member_id: 'lead', parent_id: null, state: 'working' }],
+    });
+    const [job] = await farm.sql(
+      `select kind, scope, pool, labels, priority, fairness_key from job where scope = '${task}'`,
+    );
+    expect(job).toMatchObject({ kind: 'dispatch', pool: 'gpu', labels: ['os:linux'], priority: 5 });
+    expect(await farm.eventTypes(task)).toEqual(['task_started', 'task_prepared', 'dispatch_opened']);
+  });
+
+  it('I25 has one root Dispatch, however many controllers prepare it at once', async () => {
+    const other = farm.another();
+    const task = await farm.start();
+    await Promise.all([
+      farm.teams.sweeps.prepareTasks(),
+      other.teams.sweeps.prepareTasks(),
+      farm.teams.sweeps.prepareTasks(),
+    ]);
+    expect(await rootsOf(task)).toEqual([{ jobs: 1, dispatches: 1 }]);
+    expect(await farm.teams.sweeps.prepareTasks()).toEqual([]);
+  });
+
+  it('I25 I4 leaves nothing of a beginning that broke off, and begins once after it', async () => {
+    const task = await farm.start();
+    const { mend } = await farm.breakAt(task, 'dispatch_opened');
+    await expect(farm.teams.sweeps.prepareTasks()).rejects.toThrow('broken off');
+    expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
+    expect(await farm.view(task)).toMatchObject({ status: 'preparing', team: [] });
+    await mend();
+    await farm.teams.sweeps.prepareTasks();
+    expect(await rootsOf(task)).toEqual([{ jobs: 1, dispatches: 1 }]);
+  });
+
+  it('starts from the checkout that was uploaded, its unfinished work in the base', async () => {
+    const checkout = await aCheckout({ 'a.txt': 'a\n' }, { 'b.txt': 'unfinished\n' });
+    await checkout.upload();
+    const { task, worker } = await farm.alone({ source: checkout.source });
+    const [row] = await farm.sql(`select base from task where id = '${task}'`);
+    expect(row).toEqual({ base: checkout.base });
+    const machine = worker('north');
+    const lease = await machine.begin();
+    expect(payloadOf(lease).base).toBe(checkout.base);
+    await machine.handOver(lease, { summary: 'Done', outcome: 'green' }, { 'c.txt': 'c\n' });
+    const { result } = await farm.view(task);
+    expect(result).toMatchObject({
+      base: checkout.base,
+      files_changed: [{ path: 'c.txt', status: 'added', additions: 1 }],
+    });
+  });
+
+  it('D19 belongs to the principal that uploaded it: another starts nothing from it', async () => {
+    const checkout = await aCheckout();
+    await checkout.upload('p_00000002');
+    await expect(farm.start({ source: checkout.source })).rejects.toMatchObject({ code: 'source_unavailable' });
+    await expect(farm.start({ source: checkout.source }, 'p_00000002')).resolves.toBeDefined();
+    await farm.teams.sweeps.prepareTasks();
+  });
+
+  it('D19 pauses when its source is refused, says why, and Resume tries again', async () => {
+    const checkout = await aCheckout();
+    const junk = Buffer.from('this is no bundle');
+    const sha256 = createHash('sha256').update(junk).digest('hex');
+    await farm.teams.roads.takeSource(person, sha256, Readable.from([junk]));
+    const task = await farm.start({ source: { ...checkout.source, sha256 } });
+    await farm.teams.sweeps.prepareTasks();
+    expect(await farm.view(task)).toMatchObject({
+      status: 'paused',
+      pause_reason: 'source_unavailable',
+      attention: [{ kind: 'source_unavailable', summary: 'The file is not a git bundle.' }],
+    });
+    // Somebody puts the right file there.
+    await checkout.upload();
+    await farm.sql(
+      `update task set source = jsonb_set(source, '{sha256}', '"${checkout.sha256}"') where id = '${task}'`,
+    );
+    await farm.control(task, 'resume');
+    expect(await farm.view(task)).toMatchObject({ status: 'preparing', attention: [] });
+    await farm.teams.sweeps.prepareTasks();
+    expect(await farm.view(task)).toMatchObject({ status: 'running' });
+    await farm.control(task, 'cancel');
+  });
+
+  it('D19 can be cancelled while it is preparing, and then is never begun', async () => {
+    const task = await farm.start();
+    await farm.control(task, 'cancel');
+    await farm.teams.sweeps.prepareTasks();
+    expect(await farm.view(task)).toMatchObject({ status: 'cancelled', actions: [], result: null });
+    expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
+  });
+
+  it('D19 keeps an upload for an hour, and longer only while a Task is still to take it in', async () => {
+    const [forgotten, named] = [await aCheckout({ 'x.txt': 'x\n' }), await aCheckout({ 'y.txt': 'y\n' })];
+    await forgotten.upload();
+    await named.upload();
+    const task = await farm.start({ source: named.source });
+    expect(await farm.teams.sweeps.expireSources()).toBe(0);
+    await farm.sql(
+      `update source_upload set uploaded_at = uploaded_at - interval '61 min', named_at = named_at - interval '61 min'`,
+    );
+    await farm.teams.sweeps.expireSources();
+    const left = await farm.sql<{ sha256: string }>('select sha256 from source_upload');
+    expect(left).toEqual([{ sha256: named.sha256 }]);
+    await farm.teams.sweeps.prepareTasks();
+    expect(await farm.view(task)).toMatchObject({ status: 'running' });
+    await farm.teams.sweeps.expireSources();
+    expect(await farm.sql('select sha256 from source_upload')).toEqual([]);
+    await farm.control(task, 'cancel');
+  });
+
+  it('D19 takes a file only under its own hash, and no more than the quota of its owner', async () => {
+    const body = Buffer.from('x');
+    const wrong = createHash('sha256').update('y').digest('hex');
+    await expect(farm.teams.roads.takeSource(person, wrong, Readable.from([body]))).rejects.toMatchObject({
+      code: 'invalid_input',
+    });
+    await farm.sql(`insert into source_upload (principal, sha256, bytes) values ('p_00000003', 'full', 4294967296)`);
+    const right = createHash('sha256').update(body).digest('hex');
+    await expect(farm.teams.roads.takeSource('p_00000003', right, Readable.from([body]))).rejects.toMatchObject({
+      code: 'too_large',
+    });
+    await farm.teams.roads.takeSource(person, right, Readable.from([body]));
+    expect(readFileSync(join(farm.data, 'objects/sources', person, right))).toEqual(body);
+  });
+
+  it('is refused for a workflow that does not exist or has more than one member', async () => {
+    await expect(farm.start({ workflow_id: 'nobody' })).rejects.toMatchObject({ code: 'not_found' });
+    await farm.workflow('pair', { children: [{ id: 'helper' }] });
+    await expect(farm.start({ workflow_id: 'pair' })).rejects.toMatchObject({ code: 'conflict' });
+  });
+});
