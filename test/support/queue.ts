@@ -12,7 +12,7 @@ import {
   type Queue,
   type Ring,
 } from '#jobs';
-import { type Database, openDatabase, statement, type Transaction } from '#store';
+import { type Database, openDatabase, type Queries, type Statement, statement, type Transaction } from '#store';
 import { aDatabase } from './database.js';
 
 /** Default lease of the farms under test, in farm time. */
@@ -22,6 +22,9 @@ interface FarmOptions {
   readonly kinds?: readonly Kind[];
   readonly connections?: number;
 }
+
+/** Changes a statement on its way to PostgreSQL. */
+export type Rewrite = (stated: Statement<unknown>) => Statement<unknown>;
 
 /** A queue on a database of its own, with workers that say what they are told to say. */
 export interface QueueFarm {
@@ -40,8 +43,12 @@ export interface QueueFarm {
   job(id: string): Promise<JobRow>;
   worker(name: string, what?: Partial<Claimer>): TestWorker;
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** As the owner of the tables; close it. */
+  owner(): Database;
   /** One statement by hand. */
   sql<Row = Readonly<Record<string, unknown>>>(text: string): Promise<readonly Row[]>;
+  /** A worker of a queue on the same database whose statements are rewritten. */
+  rewritten(rewrite: Rewrite): Pick<QueueFarm, 'queue' | 'worker' | 'tx'>;
   close(): Promise<void>;
 }
 
@@ -99,19 +106,25 @@ export function fenceOf(lease: Pick<LeasedJob, 'id' | 'epoch' | 'lease_id'>) {
 }
 
 export async function aQueueFarm({ kinds = [], connections = 10 }: FarmOptions = {}): Promise<QueueFarm> {
-  const { appUrl } = await aDatabase();
+  const { appUrl, ownerUrl } = await aDatabase();
   const database = openDatabase({ url: appUrl, max: connections });
   await database.run(stopTime);
   const rings: Ring[] = [];
   const troubles: unknown[] = [];
-  const queue = openQueue({
-    database,
-    kinds,
-    leaseMs: leaseTime,
-    ring: (ring) => rings.push(ring),
-    mintJobToken: (lease: LeaseToken) => `token-${lease.job}-${lease.epoch}-${randomUUID()}`,
-    onTrouble: (_, error) => troubles.push(error),
-  });
+  const open = (on: Database) =>
+    openQueue({
+      database: on,
+      kinds,
+      leaseMs: leaseTime,
+      ring: (ring) => rings.push(ring),
+      mintJobToken: (lease: LeaseToken) => `token-${lease.job}-${lease.epoch}-${randomUUID()}`,
+      onTrouble: (_, error) => troubles.push(error),
+    });
+  const queue = open(database);
+  const workerOf =
+    (farm: { database: Database; queue: Queue }) =>
+    (name: string, what: Partial<Claimer> = {}) =>
+      new TestWorker(farm, { worker: name, boot: randomUUID(), pool: 'default', labels: [], accounts: [], ...what });
   const submitMany = async (count: number, job: Partial<NewJob> = {}) => {
     const ids = Array.from({ length: count }, () => randomUUID());
     await database.transaction(async (tx) => {
@@ -142,12 +155,18 @@ export async function aQueueFarm({ kinds = [], connections = 10 }: FarmOptions =
       if (!job) throw new Error('no job');
       return job;
     },
-    worker: (name, what = {}) =>
-      new TestWorker(
-        { database, queue },
-        { worker: name, boot: randomUUID(), pool: 'default', labels: [], accounts: [], ...what },
-      ),
+    worker: workerOf({ database, queue }),
+    rewritten(rewrite) {
+      const other = rewriting(database, rewrite);
+      const mutant = open(other);
+      return {
+        queue: mutant,
+        worker: workerOf({ database: other, queue: mutant }),
+        tx: (work) => other.transaction(work),
+      };
+    },
     tx: (work) => database.transaction(work),
+    owner: () => openDatabase({ url: ownerUrl, max: 1 }),
     sql: <Row>(text: string) => database.all(statement<Row>('', text)),
     close: () => database.close(),
   };
@@ -161,6 +180,32 @@ const passTime = statement<unknown>(
   'test.pass_time',
   `update farm_clock set farm_at = farm_at + $ms::float8 * interval '1 ms'`,
 );
+
+/** The database, with each statement changed on its way. */
+function rewriting(database: Database, rewrite: Rewrite): Database {
+  const queries = (on: Queries): Queries => ({
+    // The row's type is the statement's: only its text is another.
+    all: (stated, given) => on.all({ ...stated, ...textOf(rewrite(stated)) }, given),
+    first: (stated, given) => on.first({ ...stated, ...textOf(rewrite(stated)) }, given),
+    run: (stated, given) => on.run(rewrite(stated), given),
+  });
+  const transaction = (tx: Transaction): Transaction => ({
+    ...queries(tx),
+    later: (stated, given) => tx.later(rewrite(stated), given),
+    afterCommit: (act) => tx.afterCommit(act),
+  });
+  return {
+    ...queries(database),
+    transaction: (work) => database.transaction((tx) => work(transaction(tx))),
+    reading: (work) => database.reading((tx) => work(transaction(tx))),
+    session: (work) => database.session((on) => work(queries(on))),
+    close: () => database.close(),
+  };
+}
+
+function textOf({ name, text, parameters }: Statement<unknown>) {
+  return { name, text, parameters };
+}
 
 /** A code of a FarmError, for `rejects.toMatchObject`. */
 export function withCode(code: string) {

@@ -24,7 +24,7 @@ export async function fail(
   const found = await tx.first(leaseSql.find, { job_id: fence.job_id });
   if (found) await lockScope(context, tx, found);
   await tx.first(leaseSql.lock, { job_id: fence.job_id });
-  const job = await tx.first(leaseSql.fenced, fenceOf(holder, fence));
+  const job = await tx.first(leaseSql.held, fenceOf(holder, fence));
   if (!job) return Answer.parse(await sameAnswerOr(tx, holder, fence, hash));
   const { next, leaving } = await settle(context, tx, job, failure, holder.worker);
   const gone = await leave(context, tx, job.id, next, { ...leaving, how: 'failed', hash });

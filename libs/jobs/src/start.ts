@@ -18,10 +18,10 @@ export async function markStarted(
   if (!found) throw staleLease();
   await lockScope(context, tx, found);
   await tx.first(leaseSql.lock, { job_id: fence.job_id });
-  const job = await tx.first(leaseSql.fenced, fenceOf(holder, fence));
+  const job = await tx.first(leaseSql.held, fenceOf(holder, fence));
   if (!job) throw staleLease();
   if (job.phase !== 'preparing') return job;
-  const started = await tx.first(leaseSql.start, fenceOf(holder, fence));
+  const started = await tx.first(leaseSql.start, { job_id: job.id });
   if (!started) throw staleLease();
   await context.kinds.get(started.kind)?.onStarted?.(tx, started);
   return started;

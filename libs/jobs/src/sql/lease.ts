@@ -21,7 +21,7 @@ const find = statement<JobRow>('job.find', `select j.* from job j where j.id = $
 /** All waiting for a job ends here; comes after its scope's lock (H12). */
 const lock = statement<JobRow>('job.lock', `select j.* from job j where j.id = $job_id for update`);
 
-/** The lease as it stands, for what only reads. */
+/** The lease as it stands: for what only reads, or after the job's lock. */
 const held = statement<JobRow>('job.held', `select j.* from job j where ${fence}`);
 
 export interface SettledRow extends JobRow {
@@ -73,9 +73,6 @@ const ended = statement<EndedLease>(
   `select ended_hash, answer from lease where job = $job_id and epoch = $epoch and lease_id = $lease_id and worker = $holder`,
 );
 
-/** The fence, after the job's lock. */
-const fenced = statement<JobRow>('job.fenced', `select j.* from job j where ${fence} for update`);
-
 /**
  * Leased → anything else without a result, or queued and held → an end. Comes after the job's lock and whatever was checked then.
  *  state     no end is ever left again (A12.8)
@@ -104,18 +101,17 @@ const leave = statement<JobRow>(
   select * from gone`,
 );
 
-/** First sign that the session runs, in this lease. After the job's lock; the fence again, as a lock may have been waited for. */
+/** First sign that the session runs, in this lease. Comes after the job's lock and the fence. */
 const start = statement<JobRow>(
   'job.start',
   `
-  with held as materialized (select j.id, j.epoch from job j where ${fence} for update),
-  beaten as (
-    update lease l set first_beat_at = coalesce(first_beat_at, (select farm_now()))
-    from held where l.job = held.id and l.epoch = held.epoch
+  with beaten as (
+    update lease l set first_beat_at = coalesce(l.first_beat_at, (select farm_now()))
+    from job j where j.id = $job_id and l.job = j.id and l.epoch = j.epoch
   )
-  update job j set phase = 'started', started_at = coalesce(j.started_at, (select farm_now())), activity_at = (select farm_now())
-  from held where j.id = held.id
-  returning j.*`,
+  update job set phase = 'started', started_at = coalesce(started_at, (select farm_now())), activity_at = (select farm_now())
+  where id = $job_id
+  returning *`,
 );
 
 export interface BeatenRow {
@@ -197,7 +193,6 @@ export const leaseSql = {
   find,
   lock,
   held,
-  fenced,
   settle,
   answerKept,
   ended,

@@ -76,14 +76,14 @@ const release = statement<JobRow>(
   select * from freed`,
 );
 
-/** Another life for a dead job: the only way out of an end, and only by hand. */
+/** Another life for a dead job, whose lock is held: the only way out of an end, and only by hand. */
 const revive = statement<JobRow>(
   'job.revive',
   `
   with alive as (
     update job set state = 'queued', tries = 0, start_attempts = 0, excluded = '{}', note = null, settled_at = null, deadline = null,
       available_at = (select farm_now())
-    where id = $job_id and state = 'dead' returning *
+    where id = $job_id returning *
   ), class as (
     insert into job_class (class, kind, pool, labels, account, limits)
     select class, kind, pool, labels, account, limits from alive on conflict do nothing

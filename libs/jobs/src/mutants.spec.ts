@@ -1,0 +1,842 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { LeasedJob } from '#contracts';
+import { type Statement, statement, type Transaction } from '#store';
+import {
+  aQueueFarm,
+  fenceOf,
+  leaseTime,
+  type QueueFarm,
+  type Rewrite,
+  type TestWorker,
+} from '../../../test/support/queue.js';
+import { aTestKind, lockTestScope, type TestKind } from '../../../test/support/test-kind.js';
+import { claimSql } from './sql/claim.js';
+import { leaseSql } from './sql/lease.js';
+import { queueSql } from './sql/queue.js';
+import { sweepSql } from './sql/sweep.js';
+
+/**
+ * One predicate of one statement is taken away, and a promise of the queue breaks: so no predicate stands there for nothing. Each
+ * scenario answers whether the promise was broken; as the statement is, it never is.
+ */
+interface Mutant {
+  readonly of: Statement<unknown>;
+  /** What is taken away: it must be there. */
+  readonly predicate: RegExp;
+  /** What stands there instead; `$&` is the predicate, so that its parameters keep their types. */
+  readonly instead?: string;
+  /** Changes the statement in both runs, to bring a race about. */
+  readonly alsoFor?: Rewrite;
+  readonly breaks: (world: World) => Promise<boolean>;
+}
+
+interface World {
+  readonly farm: QueueFarm;
+  readonly kind: TestKind;
+  readonly queue: QueueFarm['queue'];
+  readonly tx: QueueFarm['tx'];
+  worker(name: string, what?: Partial<TestWorker['claimer']>): TestWorker;
+}
+
+let farm: QueueFarm;
+let kind: TestKind;
+beforeAll(async () => {
+  kind = aTestKind();
+  farm = await aQueueFarm({ kinds: [kind] });
+});
+afterAll(() => farm.close());
+
+let mutants = 0;
+
+function rewriteOf(mutant: Mutant | undefined, both: Rewrite | undefined): Rewrite {
+  mutants += 1;
+  const suffix = `.${mutants}`;
+  return (stated) => {
+    const changed = both ? both(stated) : stated;
+    if (!mutant || stated.name !== mutant.of.name) return { ...changed, name: stated.name + (both ? suffix : '') };
+    const text = changed.text.replace(mutant.predicate, mutant.instead ?? '($& or true)');
+    expect(text).not.toBe(changed.text);
+    return { ...changed, name: stated.name + suffix, text };
+  };
+}
+
+async function isBroken(mutant: Mutant, mutated: boolean): Promise<boolean> {
+  // A clean queue for each: what another scenario left is no part of this one.
+  await farm.sql(`update job set state = 'done', lease_expires_at = null where state in ('queued', 'held', 'leased')`);
+  await farm.sql('delete from quota');
+  await farm.sql('delete from job_class');
+  kind.told.length = 0;
+  const other = farm.rewritten(rewriteOf(mutated ? mutant : undefined, mutant.alsoFor));
+  return mutant.breaks({ farm, kind, ...other });
+}
+
+/** The operations that stand behind the fence. Each answers whether it was let through. */
+const fenced: Readonly<
+  Record<
+    string,
+    { of: Statement<unknown>; write(world: World, worker: TestWorker, lease: LeasedJob): Promise<boolean> }
+  >
+> = {
+  complete: {
+    of: leaseSql.settle,
+    async write({ farm, queue, tx: within }, worker, lease) {
+      const end = { ended: 'done', result: 'theirs' } as const;
+      const job = await farm.job(lease.id);
+      return accepted(within((tx) => queue.complete(tx, worker.claimer, fenceOf(lease), end, { job, value: null })));
+    },
+  },
+  fail: { of: leaseSql.held, write: (_, worker, lease) => accepted(worker.fail(lease)) },
+  start: { of: leaseSql.held, write: (_, worker, lease) => accepted(worker.started(lease)) },
+  beat: { of: leaseSql.beat, write: async (_, worker, lease) => (await worker.beat(lease, 'started')).held },
+  acknowledge: {
+    of: leaseSql.acknowledge,
+    async write({ farm, queue }, worker, lease) {
+      await farm.tx((tx) => queue.signal(tx, lease.id, { kind: 'steer', text: 'left' }));
+      await worker.beat(lease, 'started', { acks: [{ seq: 1, outcome: 'delivered' }] });
+      const [signal] = await queue.signalOutcomes(farm.database, lease.id);
+      return signal?.outcome === 'delivered';
+    },
+  },
+};
+
+async function accepted(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => true,
+    (error: { code?: string }) => {
+      if (error.code !== 'stale_lease') throw error;
+      return false;
+    },
+  );
+}
+
+/** Who tries with what, when only one part of the fence is wrong. */
+const wrong = {
+  epoch: {
+    predicate: /j\.epoch = (\$\d+|[ab]\.epoch)/,
+    with: (lease: LeasedJob) => ({ ...lease, epoch: lease.epoch + 1 }),
+  },
+  lease_id: {
+    predicate: /j\.lease_id = (\$\d+|[ab]\.lease_id)/,
+    with: (lease: LeasedJob) => ({ ...lease, lease_id: randomUUID() }),
+  },
+  holder: { predicate: /j\.holder = \$\d+/, as: (boot: string) => ({ worker: 'south', boot }) },
+  boot: { predicate: /j\.boot = \$\d+/, as: () => ({ worker: 'north', boot: randomUUID() }) },
+  expiry: { predicate: /j\.lease_expires_at > \(select farm_now\(\)\)/, late: true },
+} as const;
+
+const fenceMutants = Object.entries(fenced).flatMap(([operation, { of, write }]) =>
+  Object.entries(wrong).map(([part, how]): [string, Mutant] => [
+    `${part} of ${operation}`,
+    {
+      of,
+      predicate: how.predicate,
+      async breaks(world) {
+        await world.farm.submit();
+        const north = world.worker('north');
+        const lease = await north.claimOne();
+        if ('late' in how) await world.farm.time.pass(leaseTime);
+        const as = 'as' in how ? how.as(north.claimer.boot) : undefined;
+        const caller = as ? world.worker(as.worker, { boot: as.boot }) : north;
+        return write(world, caller, 'with' in how ? how.with(lease) : lease);
+      },
+    },
+  ]),
+);
+
+/** Claims once; broken when it gets anything. */
+const gets = async (worker: TestWorker) => (await worker.claim(16)).length > 0;
+
+const claimMutants: readonly [string, Mutant][] = [
+  [
+    'the pool',
+    {
+      of: claimSql.claim,
+      predicate: /c\.pool = \$\d+/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ pool: 'payroll' });
+        return gets(worker('north'));
+      },
+    },
+  ],
+  [
+    'the labels',
+    {
+      of: claimSql.claim,
+      predicate: /c\.labels <@ \$\d+::text\[\]/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ labels: ['host:payroll'] });
+        return gets(worker('north', { labels: ['os:linux'] }));
+      },
+    },
+  ],
+  [
+    'the account',
+    {
+      of: claimSql.claim,
+      predicate: /c\.account = any\(\$\d+::text\[\]\)/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ account: 'work' });
+        return gets(worker('north'));
+      },
+    },
+  ],
+  [
+    'the kind',
+    {
+      of: claimSql.claim,
+      predicate: /c\.kind = any\(\$\d+::text\[\]\)/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ kind: 'dispatch' });
+        return gets(worker('agent', { kinds: ['review'] }));
+      },
+    },
+  ],
+  [
+    'the backoff',
+    {
+      of: claimSql.claim,
+      predicate: /j\.available_at <= \(select farm_now\(\)\)/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ delay_ms: 1000 });
+        return gets(worker('north'));
+      },
+    },
+  ],
+  [
+    'the exclusion',
+    {
+      of: claimSql.claim,
+      predicate: /not \$\d+ = any\(j\.excluded\)/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit();
+        const north = worker('north');
+        await north.fail(await north.claimOne(), 'environment');
+        return gets(north);
+      },
+    },
+  ],
+  [
+    'the preference',
+    {
+      of: claimSql.claim,
+      predicate: /j\.prefer is null/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ prefer: { worker: 'warm', ms: 2000 } });
+        return gets(worker('cold'));
+      },
+    },
+  ],
+  [
+    'the pause of an account',
+    {
+      of: claimSql.claim,
+      predicate: /where closed and/,
+      instead: 'where false and closed and',
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ account: 'work' });
+        await farm.tx((tx) => farm.queue.pauseAccount(tx, 'work', 1000, 'limited'));
+        return gets(worker('north', { accounts: ['work'] }));
+      },
+    },
+  ],
+  [
+    'the end of a pause',
+    {
+      of: claimSql.claim,
+      predicate: /q\.paused_until > \(select farm_now\(\)\)/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ account: 'work' });
+        await farm.tx((tx) => farm.queue.pauseAccount(tx, 'work', 1000, 'limited'));
+        await farm.time.pass(1000);
+        return !(await gets(worker('north', { accounts: ['work'] })));
+      },
+    },
+  ],
+  [
+    'the lock of limits',
+    {
+      of: claimSql.claim,
+      predicate: /not \$\d+::boolean and coalesce\(bool_or\(limited\), false\)/,
+      instead: '$& and false',
+      breaks: async ({ farm, worker }) => {
+        await farm.tx((tx) => farm.queue.setLimit(tx, 'global', 1));
+        await farm.submitMany(4);
+        return (await worker('north').claim(4)).length > 1;
+      },
+    },
+  ],
+  [
+    'the count of a limit',
+    {
+      of: claimSql.claim,
+      predicate: /q\.max <= coalesce/,
+      instead: 'q.max < coalesce',
+      breaks: async ({ farm, worker }) => {
+        await farm.tx((tx) => farm.queue.setLimit(tx, 'global', 1));
+        await farm.submitMany(4);
+        return (await worker('north').claim(4)).length > 1;
+      },
+    },
+  ],
+  [
+    'that a request was answered',
+    {
+      of: claimSql.claim,
+      predicate: /alone and not yes from before/,
+      instead: 'alone from before',
+      breaks: async ({ farm, worker }) => {
+        await farm.submitMany(4);
+        const request_id = randomUUID();
+        const north = worker('north');
+        await north.claim(1, { request_id });
+        await farm.sql(`delete from job_class`);
+        await farm.submitMany(4, { labels: ['a'] });
+        // The second of two leases of one request: the first is there, the next number is free.
+        await farm.sql(`update lease set n = 2 where request_id = '${request_id}'`);
+        const again = await worker('north', { ...north.claimer, labels: ['a'] }).claim(1, { request_id });
+        return again[0]?.epoch !== 1 || (await farm.queue.counts(farm.database)).leased !== 1;
+      },
+    },
+  ],
+  [
+    'the twin on its way',
+    {
+      of: claimSql.claim,
+      predicate: /\(select not alone from before\)/,
+      instead: 'false',
+      breaks: ({ farm, worker }) => twins(farm, worker('north')),
+    },
+  ],
+  [
+    'that an equal request which came first leases alone',
+    {
+      of: claimSql.claim,
+      predicate: /and exists \(select from first\)/,
+      instead: '',
+      // Between the snapshot and the request's lock the other commits.
+      alsoFor: (stated) =>
+        stated.name === claimSql.claim.name
+          ? { ...stated, text: stated.text.replace('pg_try_advisory_xact_lock(', `${gate} and $&`) }
+          : stated,
+      breaks: async ({ farm, worker }) => {
+        await farm.submitMany(4);
+        const request_id = randomUUID();
+        const north = worker('north');
+        const stopped = await closeGate(farm);
+        const slow = north.claim(4, { request_id });
+        await untilWaiting(1);
+        await farm.worker('north', north.claimer).claim(1, { request_id });
+        await stopped.open();
+        await slow;
+        return (await farm.queue.counts(farm.database)).leased !== 1;
+      },
+    },
+  ],
+  [
+    'that a frozen job is not among the others too',
+    {
+      of: claimSql.claim,
+      predicate: /not exists \(select from mine where mine\.id = j\.id\)/,
+      breaks: async ({ farm, worker }) => {
+        const id = await farm.submit();
+        const north = worker('north');
+        const { lease_id } = await north.claimOne();
+        await farm.time.pass(leaseTime);
+        const claimed = north.claim(4, { frozen: [{ job_id: id, lease_id }] });
+        return claimed.then((leases) => leases.length !== 1).catch(() => true);
+      },
+    },
+  ],
+  [
+    'frozen by this machine',
+    {
+      of: claimSql.claim,
+      predicate: /l\.worker = \$\d+/,
+      breaks: ({ farm, worker }) =>
+        continuesFor(farm, worker, (north) => worker('south', { boot: north.claimer.boot })),
+    },
+  ],
+  [
+    'frozen by this boot',
+    {
+      of: claimSql.claim,
+      predicate: /l\.boot = \$\d+/,
+      breaks: ({ farm, worker }) => continuesFor(farm, worker, () => worker('north')),
+    },
+  ],
+  [
+    'the frozen lease',
+    {
+      of: claimSql.claim,
+      predicate: /l\.lease_id = asked\.lease_id/,
+      breaks: ({ farm, worker }) => continuesFor(farm, worker, (north) => north, randomUUID()),
+    },
+  ],
+  [
+    'that the frozen lease was lost',
+    {
+      of: claimSql.claim,
+      predicate: /l\.ended_how = 'lost'/,
+      breaks: async ({ farm, worker }) => {
+        const id = await farm.submit();
+        const north = worker('north');
+        const { lease_id } = await north.claimOne();
+        await farm.tx((tx) => farm.queue.requeue(tx, id));
+        return (await north.claimOne({ frozen: [{ job_id: id, lease_id }] })).continues;
+      },
+    },
+  ],
+  [
+    'the state, as another claimed it meanwhile',
+    {
+      of: claimSql.claim,
+      predicate: /j\.state = 'queued' and not \(select limited from found\)/,
+      instead: 'not (select limited from found)',
+      // Both stop between their snapshot and the job's lock.
+      alsoFor: (stated) =>
+        stated.name === claimSql.claim.name
+          ? {
+              ...stated,
+              text: stated.text.replace('(select limited from found)', `$& and ${gate}`),
+            }
+          : stated,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit();
+        const stopped = await closeGate(farm);
+        const slow = worker('slow').claim();
+        await untilWaiting(1);
+        await farm.worker('quick').claimOne();
+        await stopped.open();
+        return (await slow).length > 0;
+      },
+    },
+  ],
+  [
+    'the turn of a key',
+    {
+      of: queueSql.submit,
+      predicate: /greatest\(q\.turn, \(select turn from served\)\)/,
+      instead: '(select turn from served)',
+      breaks: async ({ farm, queue, worker, tx: within }) => {
+        const submit = (key: string, count: number) =>
+          within(async (tx) => {
+            for (let n = 0; n < count; n += 1)
+              await queue.submit(tx, { id: randomUUID(), kind: 'plain', fairness_key: key });
+          });
+        await submit('greedy', 30);
+        await submit('modest', 3);
+        const order = (await worker('north').claim(6)).map((lease) => lease.id);
+        const keys = await Promise.all(order.map(async (id) => (await farm.job(id)).fairness_key));
+        return keys.filter((key) => key === 'modest').length < 2;
+      },
+    },
+  ],
+  [
+    'virtual time',
+    {
+      of: claimSql.claim,
+      predicate: /q\.turn \+ \$\d+::float8 <= served\.turn/,
+      instead: '($& and false)',
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ fairness_key: 'idle' });
+        await farm.submitMany(40, { fairness_key: 'busy' });
+        const north = worker('north');
+        for (let n = 0; n < 2; n += 1) await north.claim(16);
+        await farm.submitMany(20, { fairness_key: 'idle' });
+        const ids = (await north.claim(8)).map((lease) => lease.id);
+        const keys = await Promise.all(ids.map(async (id) => (await farm.job(id)).fairness_key));
+        return keys.every((key) => key === 'idle');
+      },
+    },
+  ],
+];
+
+async function twins(on: QueueFarm, north: TestWorker): Promise<boolean> {
+  await on.submitMany(1);
+  const request_id = randomUUID();
+  const claimed = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const first = on.tx(async (tx) => {
+    await on.queue.claim(tx, north.claimer, { request_id, limit: 1 });
+    claimed.resolve();
+    await go.promise;
+  });
+  await claimed.promise;
+  const second = north.claim(1, { request_id });
+  // The twin must wait; one that does not answers that there is nothing.
+  const waited = await Promise.race([second.then(() => false), untilWaiting(1).then(() => true)]);
+  go.resolve();
+  await first;
+  return !waited || (await second).length !== 1;
+}
+
+async function continuesFor(
+  on: QueueFarm,
+  worker: World['worker'],
+  caller: (north: TestWorker) => TestWorker,
+  lease = '',
+): Promise<boolean> {
+  const id = await on.submit();
+  const north = worker('north');
+  const { lease_id } = await north.claimOne();
+  await on.time.pass(leaseTime);
+  await on.queue.sweep();
+  const [claimed] = await caller(north).claim(1, { frozen: [{ job_id: id, lease_id: lease || lease_id }] });
+  return claimed?.continues ?? false;
+}
+
+/** A write that was sent in time and waited for a lock until after the lease's end. */
+const lateWrite =
+  (write: (world: World, worker: TestWorker, lease: LeasedJob) => Promise<boolean>) => async (world: World) => {
+    await world.farm.submit();
+    const north = world.worker('north');
+    const lease = await north.claimOne();
+    const locked = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const blocker = world.farm.tx(async (tx) => {
+      await tx.first(leaseSql.lock, { job_id: lease.id });
+      locked.resolve();
+      await go.promise;
+    });
+    await locked.promise;
+    const late = write(world, north, lease);
+    await untilWaiting(1);
+    await world.farm.time.pass(leaseTime);
+    go.resolve();
+    await blocker;
+    return late;
+  };
+const completeLate = lateWrite(
+  (world, worker, lease) => fenced.complete?.write(world, worker, lease) ?? Promise.resolve(false),
+);
+const beatLate = lateWrite(async (_, worker, lease) => (await worker.beat(lease)).held);
+
+/** An answer that was given to north, asked for by another. */
+const answeredTo =
+  (caller: (world: World, north: TestWorker, lease: LeasedJob) => [TestWorker, LeasedJob]) => async (world: World) => {
+    await world.farm.submit();
+    const north = world.worker('north');
+    const lease = await north.claimOne();
+    await north.complete(lease, 1);
+    const [worker, shown] = caller(world, north, lease);
+    return accepted(worker.complete(shown, 1));
+  };
+
+const inScope = (within: QueueFarm['tx'], scope: string, act: (tx: Transaction) => Promise<unknown>) =>
+  within(async (tx) => {
+    await tx.run(lockTestScope, { scope });
+    await act(tx);
+  });
+
+const otherMutants: readonly [string, Mutant][] = [
+  [
+    'that a completion never waits',
+    { of: leaseSql.settle, predicate: /for update skip locked/, instead: 'for update', breaks: completeLate },
+  ],
+  [
+    'that a beat never waits',
+    { of: leaseSql.beat, predicate: /for update of j skip locked/, instead: 'for update of j', breaks: beatLate },
+  ],
+  [
+    'whose answer it was',
+    {
+      of: leaseSql.ended,
+      predicate: /worker = \$\d+/,
+      breaks: answeredTo(({ worker }, _, lease) => [worker('south'), lease]),
+    },
+  ],
+  [
+    'which lease’s answer it was',
+    {
+      of: leaseSql.ended,
+      predicate: /lease_id = \$\d+/,
+      breaks: answeredTo((_, north, lease) => [north, { ...lease, lease_id: randomUUID() }]),
+    },
+  ],
+  [
+    'which epoch’s answer it was',
+    {
+      of: leaseSql.ended,
+      predicate: /epoch = \$\d+/,
+      breaks: answeredTo((_, north, lease) => [north, { ...lease, epoch: lease.epoch + 1 }]),
+    },
+  ],
+  [
+    'that a cancelled job ends cancelled',
+    {
+      of: leaseSql.settle,
+      predicate: /j\.end_kind = 'cancel'/,
+      instead: '($& and false)',
+      breaks: async ({ farm, worker }) => {
+        const id = await farm.submit();
+        const north = worker('north');
+        const lease = await north.claimOne();
+        await farm.tx((tx) => farm.queue.cancel(tx, id));
+        return (await north.complete(lease)).state === 'done';
+      },
+    },
+  ],
+  [
+    'that an end is never left',
+    {
+      of: leaseSql.leave,
+      predicate: /j\.state in \('queued', 'held', 'leased'\)/,
+      breaks: async ({ farm, queue, worker, tx: within }) => {
+        const id = await farm.submit();
+        const north = worker('north');
+        await north.complete(await north.claimOne());
+        await within((tx) => queue.close(tx, id, 'dead'));
+        return (await farm.job(id)).state !== 'done';
+      },
+    },
+  ],
+  [
+    'that a lease ends once',
+    {
+      of: leaseSql.leave,
+      predicate: /l\.ended_at is null/,
+      breaks: async ({ farm, queue, worker, tx: within }) => {
+        const id = await farm.submit();
+        await worker('north').claimOne();
+        await farm.time.pass(leaseTime);
+        await farm.queue.sweep();
+        await within((tx) => queue.close(tx, id, 'done'));
+        return (await queue.pastLease(farm.database, id, 1))?.ended_how !== 'lost';
+      },
+    },
+  ],
+  [
+    'that the kind hears of the start',
+    {
+      of: leaseSql.beat,
+      predicate: /not \(j\.kind = any/,
+      instead: '(true or j.kind = any',
+      breaks: async ({ farm, kind, worker }) => {
+        await farm.submit({ kind: 'turn', scope: 't_1' });
+        const north = worker('north');
+        await north.beat(await north.claimOne(), 'started');
+        return !kind.told.includes('started 1');
+      },
+    },
+  ],
+  [
+    'that no beat passes the deadline',
+    {
+      of: leaseSql.beat,
+      predicate: /least\((.*), j\.deadline\)/,
+      instead: '$1',
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ deadline_ms: 1000 });
+        const north = worker('north');
+        const reply = await north.beat(await north.claimOne());
+        return reply.held && reply.lease_ms > 1000;
+      },
+    },
+  ],
+  [
+    'that a beat takes no phase back',
+    {
+      of: leaseSql.beat,
+      predicate: /array_position\(\$\d+::text\[\], held\.phase\) > /,
+      instead: '1 = 1 or $&',
+      breaks: async ({ farm, worker }) => {
+        const id = await farm.submit();
+        const north = worker('north');
+        const lease = await north.claimOne();
+        await north.beat(lease, 'capturing');
+        await north.beat(lease, 'started');
+        return (await farm.job(id)).phase !== 'capturing';
+      },
+    },
+  ],
+  [
+    'that what was delivered stays delivered',
+    {
+      of: leaseSql.acknowledge,
+      predicate: /s\.outcome is null or s\.outcome = 'queued'/,
+      instead: 'true',
+      breaks: async ({ farm, queue, worker }) => {
+        const id = await farm.submit();
+        const north = worker('north');
+        const lease = await north.claimOne();
+        await farm.tx((tx) => queue.signal(tx, id, { kind: 'steer', text: 'left' }));
+        await north.beat(lease, 'started', { acks: [{ seq: 1, outcome: 'delivered' }] });
+        await north.beat(lease, 'started', { acks: [{ seq: 1, outcome: 'not_running' }] });
+        return (await queue.signalOutcomes(farm.database, id))[0]?.outcome !== 'delivered';
+      },
+    },
+  ],
+  [
+    'that a lost lease is looked at again after its lock',
+    {
+      of: sweepSql.stillDue,
+      predicate: /'expired'\s+when/,
+      instead: "'expired' when state = 'leased' then 'expired' when",
+      breaks: async ({ farm, queue, worker }) => {
+        const id = await farm.submit();
+        const lease = await worker('north').claimOne();
+        await farm.time.pass(leaseTime);
+        const locked = Promise.withResolvers<void>();
+        const go = Promise.withResolvers<void>();
+        const beaten = farm.tx(async (tx) => {
+          await tx.run(extend, { id: lease.id });
+          locked.resolve();
+          await go.promise;
+        });
+        await locked.promise;
+        const swept = queue.sweep();
+        await untilWaiting(1);
+        go.resolve();
+        await beaten;
+        return (await swept).requeued.includes(id);
+      },
+    },
+  ],
+  [
+    'the lease’s end in the sweep',
+    {
+      of: sweepSql.due,
+      predicate: /lease_expires_at <= \(select farm_now\(\)\)/,
+      instead: '($& and false)',
+      breaks: async ({ farm, queue, worker }) => {
+        const id = await farm.submit();
+        await worker('north').claimOne();
+        await farm.time.pass(leaseTime);
+        return !(await queue.sweep()).requeued.includes(id);
+      },
+    },
+  ],
+  [
+    'the deadline in the sweep',
+    {
+      of: sweepSql.due,
+      predicate: /deadline is not null and deadline <= \(select farm_now\(\)\)/,
+      instead: '($& and false)',
+      breaks: async ({ farm, queue }) => {
+        const id = await farm.submit({ deadline_ms: 1000 });
+        await farm.time.pass(1000);
+        return !(await queue.sweep()).ended.includes(id);
+      },
+    },
+  ],
+  [
+    'that preparing is not silence',
+    {
+      of: sweepSql.stillDue,
+      predicate: /phase <> 'preparing' and/,
+      instead: '',
+      alsoFor: (stated) =>
+        stated.name === sweepSql.due.name
+          ? { ...stated, text: stated.text.replace("phase <> 'preparing' and", '') }
+          : stated,
+      breaks: async ({ farm, queue, worker }) => {
+        const id = await farm.submit();
+        const north = worker('north');
+        const lease = await north.claimOne();
+        await farm.sql(`update job set activity_at = activity_at - interval '51 min' where id = '${id}'`);
+        await north.beat(lease, 'preparing', { idle_ms: 51 * 60_000 });
+        return (await queue.sweep()).requeued.includes(id);
+      },
+    },
+  ],
+  [
+    'that a pause takes no cancel back',
+    {
+      of: queueSql.flagEnd,
+      predicate: /end_kind is distinct from 'cancel'/,
+      breaks: async ({ farm, queue, worker, tx: within }) => {
+        const id = await farm.submit({ scope: 't_9' });
+        await worker('north').claimOne();
+        await inScope(within, 't_9', (tx) => queue.flagEnd(tx, 't_9', 'cancel', 'over'));
+        await inScope(within, 't_9', (tx) => queue.flagEnd(tx, 't_9', 'pause', 'later'));
+        return (await farm.job(id)).end_kind !== 'cancel';
+      },
+    },
+  ],
+  [
+    'that a resume takes no cancel back',
+    {
+      of: queueSql.unflagPause,
+      predicate: /end_kind = 'pause'/,
+      breaks: async ({ farm, queue, worker, tx: within }) => {
+        const id = await farm.submit({ scope: 't_9' });
+        await worker('north').claimOne();
+        await inScope(within, 't_9', (tx) => queue.flagEnd(tx, 't_9', 'cancel', 'over'));
+        await inScope(within, 't_9', (tx) => queue.unflagPause(tx, 't_9'));
+        return (await farm.job(id)).end_kind !== 'cancel';
+      },
+    },
+  ],
+  [
+    'whose jobs a cancel ends',
+    {
+      of: queueSql.endQueued,
+      predicate: /scope = \$\d+/,
+      breaks: async ({ farm, queue, tx: within }) => {
+        const other = await farm.submit({ scope: 't_8' });
+        await inScope(within, 't_9', (tx) => queue.endQueued(tx, 't_9'));
+        return (await farm.job(other)).state !== 'queued';
+      },
+    },
+  ],
+  [
+    'that a cancel leaves what has ended',
+    {
+      of: queueSql.endQueued,
+      predicate: /state in \('queued', 'held'\)/,
+      breaks: async ({ farm, queue, worker, tx: within }) => {
+        const id = await farm.submit({ scope: 't_9' });
+        const north = worker('north');
+        await north.complete(await north.claimOne());
+        await inScope(within, 't_9', (tx) => queue.endQueued(tx, 't_9'));
+        return (await farm.job(id)).state !== 'done';
+      },
+    },
+  ],
+];
+
+describe('without', () => {
+  it.each([...fenceMutants, ...claimMutants, ...otherMutants])('%s a promise breaks', async (_, mutant) => {
+    expect(await isBroken(mutant, false)).toBe(false);
+    expect(await isBroken(mutant, true)).toBe(true);
+  });
+});
+
+/** In a statement: waits at the gate, and is true. */
+const gate = `(select pg_advisory_xact_lock_shared(42)::text = '')`;
+
+async function closeGate(on: QueueFarm): Promise<{ open(): Promise<void> }> {
+  const closed = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const held = on.tx(async (tx) => {
+    await tx.run(takeGate);
+    closed.resolve();
+    await go.promise;
+  });
+  await closed.promise;
+  return {
+    async open() {
+      go.resolve();
+      await held;
+    },
+  };
+}
+
+const takeGate = statement<unknown>('test.take_gate', 'select pg_advisory_xact_lock(42)');
+const extend = statement<unknown>(
+  'test.extend',
+  `update job set lease_expires_at = lease_expires_at + interval '1 h' where id = $id`,
+);
+
+/** Until so many statements of this database wait for a lock. */
+async function untilWaiting(count: number): Promise<void> {
+  for (let n = 0; n < 3000; n += 1) {
+    const [row] = await farm.sql<{ n: number }>(
+      `select count(*) as n from pg_locks l join pg_stat_activity a using (pid)
+       where not l.granted and a.datname = current_database()`,
+    );
+    if ((row?.n ?? 0) >= count) return;
+  }
+  throw new Error('nobody waited for a lock');
+}
