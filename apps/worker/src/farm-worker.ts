@@ -125,7 +125,9 @@ export class FarmWorker {
   private accept(job: LeasedJob, sentAt: Instant): void {
     const { needs } = this;
     this.beats.everyMs = Math.min(job.heartbeat_ms, limits.heartbeatMs);
-    const regained = job.continues ? [...this.runs].find((run) => run.lease.job === job.id && run.lease.isStale) : undefined;
+    const regained = job.continues
+      ? [...this.runs].find((run) => run.lease.job === job.id && run.lease.isStale)
+      : undefined;
     if (regained !== undefined) return regained.lease.move(job, sentAt);
     needs.line('claimed', { job: job.id, epoch: job.epoch, kind: job.kind });
     const run = new DispatchRun(job, sentAt, {

@@ -3,8 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { Agent } from 'undici';
 import { exitCodeOf, FarmError, newId } from '#contracts';
 import { requireGit } from '#git';
-import { untilAnswered } from './controller/until-answered.js';
 import { Farm } from './controller/farm.js';
+import { untilAnswered } from './controller/until-answered.js';
 import { stdoutLines } from './event-lines.js';
 import { FarmWorker } from './farm-worker.js';
 import { BellEar } from './identity/bell-ear.js';
@@ -15,8 +15,8 @@ import { WorkerToken } from './identity/worker-token.js';
 import { faultOf, type Log, openLog } from './log.js';
 import { providers } from './provider/index.js';
 import { readSettings, requireSafeUrl, type WorkerSettings } from './settings.js';
-import { lockHome, openHome, type WorkerHome } from './workspace/worker-home.js';
 import { WorkerModule } from './worker-module.js';
+import { lockHome, openHome, type WorkerHome } from './workspace/worker-home.js';
 
 async function main(): Promise<void> {
   const settings = readSettings(process.env, process.argv.slice(2));
@@ -87,7 +87,14 @@ async function identify(settings: WorkerSettings, home: WorkerHome, dispatcher: 
   if (known?.enrolled !== undefined) return { ...known, enrolled: known.enrolled, url };
   const ticket = await readTicket(settings.ticketFile);
   const { name, host } = settings;
-  return enrol({ identity: { ...(known ?? newIdentity(url)), url }, path: home.identity, ticket, name, host, dispatcher });
+  return enrol({
+    identity: { ...(known ?? newIdentity(url)), url },
+    path: home.identity,
+    ticket,
+    name,
+    host,
+    dispatcher,
+  });
 }
 
 /** Another process with this identity: say who, and wait only when asked to (D16). */

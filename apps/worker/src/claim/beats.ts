@@ -96,7 +96,10 @@ export class Beats {
     const sentAt = instantOf(machineClock);
     const { connection } = this;
     try {
-      const reply = await this.beat(this.need.report(), beats.map(({ beat }) => beat));
+      const reply = await this.beat(
+        this.need.report(),
+        beats.map(({ beat }) => beat),
+      );
       this.noteAnswering(true);
       const replies = new Map(reply.leases.map((lease) => [lease.job_id, lease]));
       for (const { lease, beat } of beats) {

@@ -1,7 +1,7 @@
 import { type LeasedJob, limits } from '#contracts';
 import type { Farm } from '../controller/farm.js';
 import { faultOf, type Log } from '../log.js';
-import type { Instant } from '../process/monotonic.js';
+import { type Instant, machineClock } from '../process/monotonic.js';
 import { Claims } from './claims.js';
 import type { Regain } from './regain.js';
 import { Wakeable } from './wakeable.js';
@@ -26,6 +26,7 @@ export class ClaimLoop {
   private readonly rest = new Wakeable();
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
+  private unanswered = 0;
 
   constructor(private readonly needs: LoopNeeds) {
     this.claims = new Claims(needs.farm);
@@ -51,24 +52,30 @@ export class ClaimLoop {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       const took = await this.once(signal);
-      if (!took && !signal.aborted) await this.rest.sleep(limits.pollMs * (0.9 + Math.random() * 0.2));
+      if (took === 'took' || signal.aborted) continue;
+      // an answer that was lost may have held a lease: ask for it while that is fresh (H7)
+      this.unanswered = took === 'unanswered' ? this.unanswered + 1 : 0;
+      const most = took === 'unanswered' ? Math.min(limits.pollMs, 1_000 * this.unanswered) : limits.pollMs;
+      await this.rest.sleep(most * (0.9 + Math.random() * 0.2));
     }
   }
 
-  /** True when it is worth looking again at once. */
-  private async once(signal: AbortSignal): Promise<boolean> {
+  /** `took`: it is worth looking again at once. */
+  private async once(signal: AbortSignal): Promise<'took' | 'nothing' | 'unanswered'> {
     const { regain, freeSlots, accept, hears, log } = this.needs;
     const free = freeSlots();
-    if (free <= 0 || regain.isBusy || this.paused) return false;
+    if (free <= 0 || regain.isBusy || this.paused) return 'nothing';
     const wait = hears() ? 0 : limits.claimWaitSeconds;
+    const since = machineClock.now();
     try {
       const { jobs, sentAt } = await this.claims.ask(free, wait, [], signal);
-      if (signal.aborted) return false;
+      if (signal.aborted) return 'nothing';
       for (const job of jobs) accept(job, sentAt);
-      return jobs.length > 0 || wait > 0;
+      // an empty answer that came at once was no waiting
+      return jobs.length > 0 || machineClock.now() - since > 1_000 ? 'took' : 'nothing';
     } catch (error) {
       if (!signal.aborted) log.debug({ fault: faultOf(error) }, 'a claim was not answered');
-      return false;
+      return 'unanswered';
     }
   }
 }

@@ -13,7 +13,12 @@ export interface Claimed {
 type ClaimInput = Parameters<typeof jobClaim.input.parse>[0];
 
 interface Asked {
-  readonly input: { readonly request_id: string; readonly limit: number; readonly wait_seconds: number; readonly frozen: Frozen[] };
+  readonly input: {
+    readonly request_id: string;
+    readonly limit: number;
+    readonly wait_seconds: number;
+    readonly frozen: Frozen[];
+  };
   readonly sentAt: Instant;
 }
 type Frozen = { job_id: string; lease_id: string };

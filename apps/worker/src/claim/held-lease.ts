@@ -1,7 +1,14 @@
 import { EventEmitter } from 'node:events';
 import type { z } from 'zod';
 import type { EndRequest, JobPhase, LeaseBeat, LeasedJob, LeaseReply } from '#contracts';
-import { type Instant, instantOf, type LeaseTime, leftOf, type MonotonicClock, machineClock } from '../process/monotonic.js';
+import {
+  type Instant,
+  instantOf,
+  type LeaseTime,
+  leftOf,
+  type MonotonicClock,
+  machineClock,
+} from '../process/monotonic.js';
 
 /** Which lease of a job: the whole fence but for the holder, who is in the worker's token. */
 export interface LeaseFence {

@@ -55,7 +55,11 @@ export class Regain {
   private async once(): Promise<void> {
     const asked = [...this.stale.keys()];
     try {
-      const { jobs, sentAt } = await this.claims.ask(asked.length, 0, asked.map((lease) => lease.fence));
+      const { jobs, sentAt } = await this.claims.ask(
+        asked.length,
+        0,
+        asked.map((lease) => lease.fence),
+      );
       for (const job of jobs) {
         const lease = asked.find((candidate) => candidate.job === job.id && candidate.isStale);
         if (lease !== undefined && job.continues) lease.move(job, sentAt);

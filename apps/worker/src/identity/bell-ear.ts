@@ -1,5 +1,5 @@
-import { type NatsOptions, ServerNats, Transport } from '@nestjs/microservices';
 import { connect, jwtAuthenticator, type NatsConnection, type Subscription } from '@nats-io/transport-node';
+import { type NatsOptions, ServerNats, Transport } from '@nestjs/microservices';
 import { bells } from '#contracts';
 import { faultOf, type Log } from '../log.js';
 import type { NatsUser } from './worker-token.js';
@@ -40,8 +40,8 @@ export class BellEar extends ServerNats {
     this.generation += 1;
     clearTimeout(this.retry);
     if (this.closed) return;
-    if (user === undefined) return this.replace(undefined);
-    void this.join(user, this.generation);
+    if (user === undefined) this.replace(undefined);
+    else void this.join(user, this.generation);
   }
 
   override async close(): Promise<void> {

@@ -33,7 +33,13 @@ export async function enrol(wanted: Enrolment): Promise<EnrolledIdentity> {
   return done;
 }
 
-async function sendEnrolment({ identity, ticket, name, host, dispatcher }: Enrolment): Promise<z.output<typeof EnrolReply>> {
+async function sendEnrolment({
+  identity,
+  ticket,
+  name,
+  host,
+  dispatcher,
+}: Enrolment): Promise<z.output<typeof EnrolReply>> {
   const shown = await askChallenge(identity.url, dispatcher);
   if (!isOfKey(shown, ticket.fingerprint)) throw wrongFingerprint();
   const { challenge } = shown;
@@ -69,7 +75,12 @@ function isOfKey(shown: Shown, fingerprint: string): boolean {
 type Shown = z.output<typeof Challenge>;
 
 export async function askChallenge(url: string, dispatcher: Dispatcher): Promise<Shown> {
-  const answer = await ask({ method: 'GET', url: new URL(identityPaths.challenge, url).href, dispatcher, timeoutMs: 10_000 });
+  const answer = await ask({
+    method: 'GET',
+    url: new URL(identityPaths.challenge, url).href,
+    dispatcher,
+    timeoutMs: 10_000,
+  });
   const challenge = Challenge.safeParse(await jsonOf(answer));
   if (challenge.success) return challenge.data;
   throw new FarmError('invalid_output', 'The controller gives no challenge.');

@@ -91,7 +91,8 @@ export class WorkerToken implements TokenSource {
       timeoutMs: 10_000,
     });
     const reply = TokenReply.safeParse(await jsonOf(answer));
-    if (!reply.success) throw new FarmError('invalid_output', 'The answer to the token request does not fit its contract.');
+    if (!reply.success)
+      throw new FarmError('invalid_output', 'The answer to the token request does not fit its contract.');
     const lifeMs = reply.data.expires_in_seconds * 1_000;
     this.held = { token: reply.data.token, renewAt: sentAt + lifeMs * (2 / 3), endsAt: sentAt + lifeMs * 0.95 };
     this.onNatsUser(reply.data.nats);
@@ -103,12 +104,15 @@ export class WorkerToken implements TokenSource {
   private renewLater(afterMs: number): void {
     clearTimeout(this.timer);
     if (this.closed) return;
-    this.timer = setTimeout(() => {
-      this.ask().catch((error: unknown) => {
-        this.log.warn({ fault: faultOf(error) }, 'the token could not be renewed yet');
-        this.renewLater(5_000);
-      });
-    }, Math.max(100, afterMs));
+    this.timer = setTimeout(
+      () => {
+        this.ask().catch((error: unknown) => {
+          this.log.warn({ fault: faultOf(error) }, 'the token could not be renewed yet');
+          this.renewLater(5_000);
+        });
+      },
+      Math.max(100, afterMs),
+    );
     this.timer.unref();
   }
 }

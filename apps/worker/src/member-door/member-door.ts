@@ -36,7 +36,8 @@ export class LocalMemberDoor {
       server.listen(0, '127.0.0.1', resolve);
     });
     const address = server.address();
-    if (address === null || typeof address === 'string') throw new FarmError('internal', 'The member door has no port.');
+    if (address === null || typeof address === 'string')
+      throw new FarmError('internal', 'The member door has no port.');
     return new LocalMemberDoor(server, { url: `http://127.0.0.1:${address.port}${doorPath}`, token });
   }
 
@@ -58,12 +59,16 @@ async function answer(
 ): Promise<void> {
   const host = `127.0.0.1:${request.socket.localPort ?? 0}`;
   const { origin } = request.headers;
-  if (request.headers.host !== host || (origin !== undefined && origin !== `http://${host}`)) return refuse(response, 403, 'not_allowed');
+  if (request.headers.host !== host || (origin !== undefined && origin !== `http://${host}`))
+    return refuse(response, 403, 'not_allowed');
   if (!isBearer(request.headers.authorization, token)) return refuse(response, 401, 'unauthenticated');
   if (request.url !== doorPath) return refuse(response, 404, 'not_found');
   if (request.method !== 'POST') return refuse(response, 405, 'not_available', { allow: 'POST' });
   const server = memberServer(calls, log);
-  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true, maxRequestBodySize: limits.bodyBytes });
+  const transport = new StreamableHTTPServerTransport({
+    enableJsonResponse: true,
+    maxRequestBodySize: limits.bodyBytes,
+  });
   response.once('close', () => void server.close().catch((error: unknown) => log.debug({ fault: faultOf(error) })));
   // the SDK's own class does not fit its interface under exactOptionalPropertyTypes
   const connectable: object = transport;
@@ -82,7 +87,12 @@ function isBearer(authorization: string | undefined, token: string): boolean {
   return timingSafeEqual(hash(authorization ?? ''), hash(`Bearer ${token}`));
 }
 
-function refuse(response: ServerResponse, status: number, code: string, more: Readonly<Record<string, string>> = {}): void {
+function refuse(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  more: Readonly<Record<string, string>> = {},
+): void {
   if (response.headersSent) return void response.end();
   response.writeHead(status, { 'content-type': 'application/json', ...more });
   response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: code } }));

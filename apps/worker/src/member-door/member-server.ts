@@ -17,7 +17,10 @@ export function memberServer(calls: MemberCalls, log: Log): Server {
       return told(await calls.call(params.name, params.arguments ?? {}));
     } catch (error) {
       const refusal = error instanceof FarmError ? error : new FarmError('internal');
-      log.info({ operation: memberContracts.has(params.name) ? params.name : 'unknown', fault: faultOf(error) }, 'a member call was refused');
+      log.info(
+        { operation: memberContracts.has(params.name) ? params.name : 'unknown', fault: faultOf(error) },
+        'a member call was refused',
+      );
       return { ...told(problemOf(refusal)), isError: true };
     }
   });

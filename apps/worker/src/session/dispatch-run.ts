@@ -16,7 +16,7 @@ import { setAside } from '../workspace/salvage.js';
 import { Ending } from './ending.js';
 import { failureOf, refusalOf } from './failure-report.js';
 import { OutputRoad } from './output-road.js';
-import { folderOf, payloadOf, type Prepared, prepare } from './preparation.js';
+import { folderOf, type Prepared, payloadOf, prepare } from './preparation.js';
 import type { RunNeeds } from './run-needs.js';
 import type { SessionEnd } from './session-end.js';
 import { SessionWatch } from './session-watch.js';
@@ -69,7 +69,10 @@ export class DispatchRun {
     try {
       return await this.runThrough();
     } catch (error) {
-      this.log.error({ fault: faultOf(error) }, 'the run broke off; its workspace stays for the next start of the worker');
+      this.log.error(
+        { fault: faultOf(error) },
+        'the run broke off; its workspace stays for the next start of the worker',
+      );
       return 'free';
     }
   }
@@ -157,7 +160,10 @@ export class DispatchRun {
     return this.handIn(end, prepared, watch, output);
   }
 
-  private async startProvider({ provider, request, payload }: Prepared, { door }: LocalMemberDoor): Promise<ProviderSession> {
+  private async startProvider(
+    { provider, request, payload }: Prepared,
+    { door }: LocalMemberDoor,
+  ): Promise<ProviderSession> {
     const { needs, lease, folder, ending } = this;
     for (let tries = 0; ; tries += 1) {
       // nothing starts under a lease that is in doubt (I4)
@@ -216,7 +222,10 @@ export class DispatchRun {
   private afterStale(): void {
     const { lease, session, needs } = this;
     this.say('stale');
-    if (this.marker === undefined) return lease.lose();
+    if (this.marker === undefined) {
+      lease.lose();
+      return;
+    }
     if (session?.tree.state === 'running') void session.tree.freeze();
     needs.regain.add(lease);
   }
@@ -231,15 +240,20 @@ export class DispatchRun {
   }
 
   private async stop(session: ProviderSession, end: SessionEnd): Promise<boolean> {
-    // a frozen tree must not run past its lease once more
-    const atOnce = end.ended === 'lost' || session.tree.state === 'frozen';
+    // Whose turn is over has nothing left to tidy up: no grace in which a forgotten child could still write (W15). And a frozen
+    // tree must not run past its lease once more.
+    const turnIsOver = !['cancelled', 'paused', 'drained', 'silent'].includes(end.ended);
+    const atOnce = turnIsOver || session.tree.state === 'frozen';
     const tree = await session.stop(atOnce ? { graceMs: 0 } : {});
     this.say('stopped', { ended: end.ended, empty: tree.empty });
     if ('detail' in end || end.ended === 'refused') {
       this.log.warn({ ended: end.ended, stderr: session.diagnostics().slice(-2_000) }, 'the session ended early');
     }
     if (tree.empty) return true;
-    this.log.error({ survivors: tree.survivors }, 'processes could not be ended: what they do is unknown, nothing is captured');
+    this.log.error(
+      { survivors: tree.survivors },
+      'processes could not be ended: what they do is unknown, nothing is captured',
+    );
     await giveBack(this.needs, this.lease, {
       reason: 'capture_failed',
       retryable: false,
@@ -283,7 +297,8 @@ export class DispatchRun {
       if (settled.how === 'unkept') return this.keepAside('another has the job, and the farm did not keep the work');
       if (settled.how === 'rescued') this.log.info('another has the job; the work is a rescue');
       else this.say('completed', { ended: end.ended, state: settled.state, kept: settled.kept });
-      if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured') return this.keepAside('the farm did not keep it');
+      if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured')
+        return this.keepAside('the farm did not keep it');
       await this.writeMarker({ stage: 'settled' });
       await rm(folder.path, { recursive: true, force: true });
     } catch (error) {
@@ -370,4 +385,10 @@ function orHandover(end: SessionEnd, handover: Handover): SessionEnd {
   return end.ended === 'lost' || end.ended === 'refused' ? end : { ended: 'handover', handover };
 }
 
-const noCapture = { kind: 'no_changes', nested: [], ignored: { files: 0, bytes: 0, more: false }, skipped: [], notCaptured: [] } as const;
+const noCapture = {
+  kind: 'no_changes',
+  nested: [],
+  ignored: { files: 0, bytes: 0, more: false },
+  skipped: [],
+  notCaptured: [],
+} as const;

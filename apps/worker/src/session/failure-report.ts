@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { FarmError, type FarmErrorCode, type FailReason, type jobFail } from '#contracts';
+import { type FailReason, FarmError, type FarmErrorCode, type jobFail } from '#contracts';
 import { faultOf } from '../log.js';
 import { diskFullError, isDiskFull } from '../private-file.js';
 import type { ProviderFailure } from '../provider/events.js';
@@ -25,7 +25,8 @@ const lasting: ReadonlySet<FarmErrorCode> = new Set<FarmErrorCode>([
 /** Why a Dispatch could not be started, captured or uploaded, as `job_fail` says it. */
 export function failureOf(error: unknown, stage: z.output<typeof FailReason>): FailureReport {
   const fault = isDiskFull(error) ? diskFullError(error) : error;
-  if (!(fault instanceof FarmError)) return { reason: stage, retryable: true, detail: cutDetail(faultOf(fault).detail) };
+  if (!(fault instanceof FarmError))
+    return { reason: stage, retryable: true, detail: cutDetail(faultOf(fault).detail) };
   const detail = cutDetail([fault.code, fault.detail, fault.hint].filter((part) => part !== undefined).join(': '));
   if (machineFaults.has(fault.code)) return { reason: 'environment', retryable: true, detail };
   return { reason: stage, retryable: !lasting.has(fault.code), detail };
@@ -34,6 +35,7 @@ export function failureOf(error: unknown, stage: z.output<typeof FailReason>): F
 /** A provider that refused to start. */
 export function refusalOf(failure: ProviderFailure): FailureReport {
   const detail = cutDetail(`${failure.class}: ${failure.detail}`);
-  if (failure.class === 'auth' || failure.class === 'environment') return { reason: 'environment', retryable: true, detail };
+  if (failure.class === 'auth' || failure.class === 'environment')
+    return { reason: 'environment', retryable: true, detail };
   return { reason: 'provider_start', retryable: failure.class !== 'invalid', detail };
 }

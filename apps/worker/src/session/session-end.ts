@@ -34,5 +34,8 @@ export function endOfFailure(failure: ProviderFailure): SessionEnd {
 export function cutDetail(text: string): string {
   const bytes = Buffer.from(text.toWellFormed().replaceAll('\0', ''));
   if (bytes.length <= limits.failDetailBytes) return bytes.toString();
-  return bytes.subarray(0, limits.failDetailBytes - 8).toString().replace(/�+$/, '…');
+  return bytes
+    .subarray(0, limits.failDetailBytes - 8)
+    .toString()
+    .replace(/�+$/, '…');
 }

@@ -127,7 +127,10 @@ export class SessionWatch {
     await calls.settled();
     if (calls.handover !== undefined) return;
     if (!this.accepted) {
-      this.decide({ ended: 'refused', failure: this.failure ?? { class: 'crash', detail: 'It ended before it took the session.' } });
+      this.decide({
+        ended: 'refused',
+        failure: this.failure ?? { class: 'crash', detail: 'It ended before it took the session.' },
+      });
     } else if (this.failure !== undefined) this.decide(endOfFailure(this.failure));
     else if (this.finishedTurn) this.decide({ ended: 'silent', detail: 'The session ended without a handover.' });
     else this.decide({ ended: 'crashed', detail: 'The provider ended in the middle of its work.' });

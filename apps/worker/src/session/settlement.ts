@@ -59,7 +59,8 @@ export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end:
       if (error.code === 'stale_lease') {
         refusals += 1;
         lease.question(fence);
-      } else if (error.code === 'handover_refused' && ending.ended === 'handover') ending = withoutHandover(ending, error);
+      } else if (error.code === 'handover_refused' && ending.ended === 'handover')
+        ending = withoutHandover(ending, error);
       else throw error;
     }
   }
@@ -74,7 +75,8 @@ async function upload({ farm, line }: RunNeeds, lease: HeldLease, { capture, pac
   if (capture.kind === 'no_changes' || pack === undefined) return 'accepted';
   const { job, epoch } = lease;
   const taken = await sendPack(farm, { job, epoch, commit: capture.commit, pack, jobToken: () => lease.token });
-  if (taken !== 'stale') line(taken === 'accepted' ? 'uploaded' : 'rescued', { job, epoch, commit: capture.commit, bytes: pack.bytes });
+  if (taken !== 'stale')
+    line(taken === 'accepted' ? 'uploaded' : 'rescued', { job, epoch, commit: capture.commit, bytes: pack.bytes });
   return taken;
 }
 
@@ -87,7 +89,9 @@ async function complete(
   const body = { ...lease.fence, ended, result };
   lease.settling = true;
   try {
-    return await untilAnswered(() => farm.call(jobComplete, body, { jobToken: lease.token, timeoutMs: completeTimeoutMs }));
+    return await untilAnswered(() =>
+      farm.call(jobComplete, body, { jobToken: lease.token, timeoutMs: completeTimeoutMs }),
+    );
   } finally {
     lease.settling = false;
   }

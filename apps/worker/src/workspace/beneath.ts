@@ -50,7 +50,8 @@ export async function lookBeneath(root: string, path: string): Promise<Stats | u
   try {
     return await withFolder(root, parts, false, (folder, folderPath) => lstat(at(folder, folderPath, name)));
   } catch (error) {
-    if (error instanceof FarmError || ['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(codeOf(error) ?? '')) return undefined;
+    if (error instanceof FarmError || ['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(codeOf(error) ?? ''))
+      return undefined;
     throw error;
   }
 }
@@ -83,5 +84,7 @@ function unlessThere(error: unknown): void {
 
 function notAFolder(error: unknown): never {
   if (!['ELOOP', 'ENOTDIR', 'ENOENT'].includes(codeOf(error) ?? '')) throw error;
-  throw new FarmError('invalid_task_path', 'Something that is no folder stands on the way, such as a symlink.', { cause: error });
+  throw new FarmError('invalid_task_path', 'Something that is no folder stands on the way, such as a symlink.', {
+    cause: error,
+  });
 }

@@ -78,7 +78,10 @@ export class BundleCache {
   private async dropOldest(): Promise<void> {
     const names = (await readdir(this.folder)).filter((name) => name.endsWith('.bundle'));
     const aged = await Promise.all(
-      names.map(async (name) => ({ name, used: (await stat(join(this.folder, name)).catch(() => undefined))?.mtimeMs ?? 0 })),
+      names.map(async (name) => ({
+        name,
+        used: (await stat(join(this.folder, name)).catch(() => undefined))?.mtimeMs ?? 0,
+      })),
     );
     const old = aged.toSorted((a, b) => b.used - a.used).slice(keptMost);
     for (const { name } of old) await rm(join(this.folder, name), { force: true });

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { type DispatchPayload, FarmError, type IsolationReport } from '#contracts';
 import { cloneWorkspace } from '#git';
 import { machineClock } from '../process/monotonic.js';
-import { type DispatchFolder } from './owner-marker.js';
+import type { DispatchFolder } from './owner-marker.js';
 import { renderTaskDirectory } from './task-directory.js';
 
 /** The rungs of the ladder, best first. What a machine cannot give is said and never silently made less. */
@@ -29,9 +29,13 @@ export async function materialise(
   const allowed = rungs.filter(({ backend }) => required.length === 0 || required.includes(backend));
   const used = allowed.find(({ missing }) => missing === undefined);
   if (used === undefined) {
-    throw new FarmError('isolation_unavailable', `This worker has none of the required backends (${required.join(', ')}).`, {
-      hint: 'Require another backend, or label the workers that have it.',
-    });
+    throw new FarmError(
+      'isolation_unavailable',
+      `This worker has none of the required backends (${required.join(', ')}).`,
+      {
+        hint: 'Require another backend, or label the workers that have it.',
+      },
+    );
   }
   for (const path of [folder.work, folder.state]) await mkdir(path, { recursive: true, mode: 0o700 });
   await cloneWorkspace({
@@ -44,7 +48,9 @@ export async function materialise(
     exclude: [payload.task_directory],
   });
   await renderTaskDirectory(folder.work, payload);
-  const refused = allowed.slice(0, allowed.indexOf(used)).flatMap(({ missing }) => (missing === undefined ? [] : [missing]));
+  const refused = allowed
+    .slice(0, allowed.indexOf(used))
+    .flatMap(({ missing }) => (missing === undefined ? [] : [missing]));
   return {
     requested: required.length === 0 ? 'best' : required.join(','),
     backend: used.backend,

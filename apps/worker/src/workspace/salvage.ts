@@ -26,7 +26,10 @@ export async function salvageDeadBoots(needs: SalvageNeeds): Promise<void> {
   const folders = (await readdir(needs.home.workspaces)).map((name) => folderAt(join(needs.home.workspaces, name)));
   const owned = await Promise.all(folders.map(async (folder) => ({ folder, marker: await readMarker(folder) })));
   const living = owned.filter(({ marker }) => marker !== undefined && isAlive(marker.pid, marker.started));
-  await endLeftTrees(needs, living.flatMap(({ marker }) => (marker === undefined ? [] : [marker])));
+  await endLeftTrees(
+    needs,
+    living.flatMap(({ marker }) => (marker === undefined ? [] : [marker])),
+  );
   for (const { folder, marker } of owned) {
     if (living.some((one) => one.folder === folder)) continue;
     await salvage(needs, folder, marker);
@@ -37,7 +40,8 @@ async function endLeftTrees({ worker, log }: SalvageNeeds, living: readonly Owne
   for (const tree of findTrees(worker)) {
     if (living.some((marker) => marker.job === tree.job && marker.tree_epoch === tree.epoch)) continue;
     const end = await endTree(tree, 0);
-    if (!end.empty) log.error({ job: tree.job, epoch: tree.epoch, survivors: end.survivors }, 'processes of a dead boot live on');
+    if (!end.empty)
+      log.error({ job: tree.job, epoch: tree.epoch, survivors: end.survivors }, 'processes of a dead boot live on');
   }
 }
 
@@ -51,7 +55,8 @@ async function salvage(needs: SalvageNeeds, folder: DispatchFolder, marker: Owne
   const facts = { job: marker.job, epoch: marker.epoch };
   if (marker.stage !== 'ready') return remove(folder);
   const end = await endTree({ worker: marker.worker, job: marker.job, epoch: marker.tree_epoch }, 0);
-  if (!end.empty) return void log.error({ ...facts, survivors: end.survivors }, 'a workspace is still in use; it is left');
+  if (!end.empty)
+    return void log.error({ ...facts, survivors: end.survivors }, 'a workspace is still in use; it is left');
   try {
     const capture = await captureDispatch(folder, marker);
     if (capture.kind === 'captured') {

@@ -28,7 +28,8 @@ export async function openHome(path: string): Promise<WorkerHome> {
   if ((mode & 0o077) !== 0) {
     throw new FarmError('misconfigured', "Others may enter the worker's folder.", { hint: 'Set its mode to 0700.' });
   }
-  for (const folder of [home.workspaces, home.bundles, home.rescue]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const folder of [home.workspaces, home.bundles, home.rescue])
+    await mkdir(folder, { recursive: true, mode: 0o700 });
   return home;
 }
 

@@ -1,0 +1,268 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { aWorker } from '../../../../test/support/a-worker.js';
+import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
+import { waitUntil } from '../../../../test/support/wait-until.js';
+import { ProcessTree } from '../process/process-tree.js';
+import { findTrees } from '../process/tree-sweep.js';
+
+const green = '- call: {operation: checkpoint, input: {outcome: green, summary: Done}}';
+const script = (...steps: readonly string[]): string => `steps:\n${steps.map((step) => `  ${step}\n`).join('')}`;
+
+describe('a Dispatch on a worker', () => {
+  it('is claimed, run, captured, uploaded and completed, and its workspace goes after the answer', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(
+      script('- write: {path: hello.txt, content: "Hello\\n"}', '- usage: {input_tokens: 7}', green),
+    );
+    const worker = await aWorker(farm);
+    const completed = await worker.until('completed');
+
+    expect(completed).toMatchObject({ job: job.id, epoch: 1, ended: 'handover', state: 'done' });
+    expect(job.completed).toMatchObject({
+      ended: 'handover',
+      result: {
+        handover: { call_id: farm.calls[0]?.callId },
+        usage: { input_tokens: 7 },
+        isolation: { backend: 'clone' },
+      },
+    });
+    expect(show(farm, job, 'hello.txt')).toBe('Hello\n');
+    expect([...job.output.values()].join('')).toContain('"type":"session"');
+    const phases = ['claimed', 'workspace', 'started', 'handover', 'stopped', 'captured', 'uploaded', 'completed'];
+    const said = worker.events().map(({ event }) => String(event));
+    expect(said.filter((event) => phases.includes(event))).toEqual(phases);
+    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
+    worker.process.signal('SIGTERM');
+    expect(await worker.process.ended).toBe(0);
+  });
+
+  it('D7 names no commit and sends no pack where nothing changed', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- say: nothing to do', green));
+    await (await aWorker(farm)).until('completed');
+    expect(job.completed?.result.commit).toBeUndefined();
+    expect(job.packs).toEqual([]);
+  });
+
+  it('W15 captures nothing that a grandchild writes after the end, and leaves no process', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(
+      script(
+        '- write: {path: kept.txt, content: "kept"}',
+        '- grandchild: {ignore_term: true, writes: late.txt}',
+        green,
+      ),
+    );
+    await (await aWorker(farm)).until('completed');
+    expect(names(farm, job)).toEqual(['kept.txt']);
+    expect(findTrees(farm.worker)).toEqual([]);
+  });
+
+  it('is reminded three times in its own session, then ends silent with its work', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(`${script('- write: {path: half.txt, content: half}')}on_reminder:\n  - say: I go on\n`);
+    const worker = await aWorker(farm);
+    await worker.until('completed');
+    expect(worker.events('reminded').map(({ count }) => count)).toEqual([1, 2, 3]);
+    expect(worker.events('started')).toHaveLength(1);
+    expect(job.completed?.ended).toBe('silent');
+    expect(names(farm, job)).toEqual(['half.txt']);
+  });
+
+  it('hands over in the turn of a reminder', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(`${script('- say: done, I think')}on_reminder:\n  ${green}\n`);
+    await (await aWorker(farm)).until('completed');
+    expect(job.completed?.ended).toBe('handover');
+  });
+
+  it('D6 ends silent a session that gives no sign of life', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- write: {path: a.txt, content: a}', '- hang'));
+    await (await aWorker(farm, { env: { LONGSHORE_SILENCE_MS: '1500' } })).until('completed');
+    expect(job.completed).toMatchObject({ ended: 'silent' });
+    expect(names(farm, job)).toEqual(['a.txt']);
+  });
+
+  it('captures the work of a crashed session and says that it crashed', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- write: {path: a.txt, content: a}', '- crash'));
+    await (await aWorker(farm)).until('completed');
+    expect(job.completed).toMatchObject({ ended: 'crashed' });
+    expect(names(farm, job)).toEqual(['a.txt']);
+  });
+
+  it('D3 tells a rate limit from a crash, with the time to wait', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- fail: {class: rate_limit, retry_after_ms: 4000}'));
+    await (await aWorker(farm)).until('completed');
+    expect(job.completed).toMatchObject({ ended: 'limited', result: { retry_after_ms: 4000 } });
+  });
+
+  it('gives back what the provider refused to start', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- fail: {class: overload, refuse_start: true}'));
+    await (await aWorker(farm)).until('failed');
+    expect(job.failed).toMatchObject({ reason: 'provider_start', retryable: true });
+    expect(job.completed).toBeUndefined();
+  });
+
+  it('H11 blames the machine and not the job where the login is gone', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- fail: {class: auth, refuse_start: true}'));
+    await (await aWorker(farm)).until('failed');
+    expect(job.failed).toMatchObject({ reason: 'environment', retryable: true });
+  });
+
+  it('P3 P4 ends a cancelled session with its deaf processes, and still brings its work up', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- write: {path: a.txt, content: a}', '- say: here', '- hang: {deaf: true}'));
+    const worker = await aWorker(farm);
+    await worker.until('step', ({ text }) => text === 'here');
+    job.end = { kind: 'cancel', reason: 'by a person' };
+    await worker.until('completed');
+    expect(job.completed).toMatchObject({ ended: 'cancelled' });
+    expect(job.state).toBe('cancelled');
+    expect(names(farm, job)).toEqual(['a.txt']);
+    expect(findTrees(farm.worker)).toEqual([]);
+  });
+
+  it('steers a running session once, and acknowledges it with the next beat', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- say: here', '- wait: {file: go}', green));
+    const worker = await aWorker(farm);
+    await worker.until('step', ({ text }) => text === 'here');
+    job.steer = [{ seq: 4, text: 'mind the gap' }];
+    await worker.until('step', ({ text }) => text === 'I was told: mind the gap');
+    await waitUntil(() => job.acks.length > 0);
+    job.end = { kind: 'pause', reason: 'enough' };
+    await worker.until('completed');
+    expect(job.acks).toEqual([{ seq: 4, outcome: 'delivered' }]);
+    expect(job.completed).toMatchObject({ ended: 'paused' });
+  });
+
+  it('hands in what it has when the worker is asked to stop, and says goodbye', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- write: {path: a.txt, content: a}', '- say: here', '- hang'));
+    const worker = await aWorker(farm);
+    await worker.until('step', ({ text }) => text === 'here');
+    worker.process.signal('SIGTERM');
+    expect(await worker.process.ended).toBe(0);
+    expect(job.completed).toMatchObject({ ended: 'drained' });
+    expect(names(farm, job)).toEqual(['a.txt']);
+    const last = farm.requests(/job_heartbeat/).at(-1)?.body;
+    expect(last).toMatchObject({ input: { worker: { goodbye: true } } });
+  });
+
+  it('ends at once at a second SIGTERM, and its guardians end the trees', async () => {
+    const farm = await StandInController.open();
+    farm.add(script('- say: here', '- hang: {deaf: true}'));
+    const worker = await aWorker(farm);
+    await worker.until('step', ({ text }) => text === 'here');
+    worker.process.signal('SIGTERM');
+    await worker.until('draining');
+    worker.process.signal('SIGTERM');
+    expect(await worker.process.ended).toBe(1);
+    await waitUntil(() => findTrees(farm.worker).length === 0, { within: 20_000 });
+  });
+
+  it('H22 shows no prompt, ticket or token in any command line or environment of its processes', async () => {
+    const farm = await StandInController.open();
+    const canary = 'canary-3f9a';
+    farm.add(script(`- say: ${canary}`, '- wait: {file: go}'));
+    const ticket = farm.ticket;
+    const worker = await aWorker(farm, { ticket });
+    await worker.until('step', ({ text }) => text === canary);
+    const [tree] = findTrees(farm.worker);
+    const pids = [
+      worker.process.pid,
+      ...(tree === undefined ? [] : new ProcessTree(tree).members().map(({ pid }) => pid)),
+    ];
+    expect(pids.length).toBeGreaterThan(1);
+    const shown = everyCommandLine() + pids.map((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8')).join('');
+    for (const secret of [canary, ticket, 'job-', 'Bearer']) expect(shown).not.toContain(secret);
+    expect(worker.process.stderr()).not.toContain(ticket);
+  });
+
+  it('H7 takes the same lease again when the answer to a claim was lost', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script(green));
+    let lost = 0;
+    farm.weather = ({ path, body }) => {
+      if (!path.endsWith('job_claim') || lost > 0 || job.state !== 'queued') return 'fine';
+      lost += 1;
+      return body === undefined ? 'fine' : 'cut_after';
+    };
+    await (await aWorker(farm)).until('completed');
+    expect(lost).toBe(1);
+    expect(job.epoch).toBe(1);
+    const ids = farm.requests(/job_claim/).map(({ body }) => requestId(body));
+    expect(ids[0]).toBe(ids[1]);
+  });
+
+  it('D13 repeats a completion with the same body until it is answered', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- write: {path: a.txt, content: a}', green));
+    let cuts = 0;
+    farm.weather = ({ path }) => (path.endsWith('job_complete') && cuts++ < 2 ? 'cut_after' : 'fine');
+    const worker = await aWorker(farm);
+    await worker.until('completed');
+    const bodies = farm.requests(/job_complete/).map(({ body }) => JSON.stringify(body));
+    expect(bodies).toHaveLength(3);
+    expect(new Set(bodies).size).toBe(1);
+    expect(job.state).toBe('done');
+    expect(worker.events('rescued')).toEqual([]);
+  });
+
+  it('goes on with a bundle where the download broke off', async () => {
+    const farm = await StandInController.open();
+    farm.add(script(green));
+    farm.cutBundleAt = 60;
+    await (await aWorker(farm)).until('completed');
+    expect(farm.ranges).toEqual([0, 60]);
+  });
+
+  it('fetches the bundle of a base once for two Dispatches at once', async () => {
+    const farm = await StandInController.open();
+    const jobs = [farm.add(script(green)), farm.add(script(green))];
+    const worker = await aWorker(farm, { slots: 2 });
+    await waitUntil(() => worker.events('completed').length === 2, { within: 30_000 });
+    expect(jobs.map(({ state }) => state)).toEqual(['done', 'done']);
+    expect(farm.ranges).toEqual([0]);
+  });
+});
+
+function requestId(body: unknown): string {
+  return /"request_id":"([^"]+)"/.exec(JSON.stringify(body))?.[1] ?? '';
+}
+
+function commitOf(job: StandInJob): string {
+  return String(job.completed?.result.commit);
+}
+
+function show(farm: StandInController, job: StandInJob, path: string): string {
+  return git(farm, 'show', `${commitOf(job)}:${path}`);
+}
+
+function names(farm: StandInController, job: StandInJob): readonly string[] {
+  return git(farm, 'ls-tree', '-r', '--name-only', commitOf(job)).trim().split('\n');
+}
+
+function git(farm: StandInController, ...args: string[]): string {
+  return execFileSync('git', args, { cwd: farm.store.dir }).toString();
+}
+
+function everyCommandLine(): string {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      } catch {
+        return '';
+      }
+    })
+    .join('\n');
+}

@@ -1,0 +1,463 @@
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll } from '@jest/globals';
+import type { z } from 'zod';
+import {
+  CheckpointInput,
+  errorCodes,
+  FarmError,
+  isFarmErrorCode,
+  jobClaim,
+  jobComplete,
+  jobFail,
+  jobHeartbeat,
+  type LeaseReply,
+  newWorkerId,
+  TokenRequest,
+} from '#contracts';
+import { bundleFor, emptyBase, importBundle, intakePack, type ObjectStore, openStore } from '#git';
+import { tempDir } from './temp-dir.js';
+
+type ClaimInput = z.output<typeof jobClaim.input>;
+type BeatInput = z.output<typeof jobHeartbeat.input>;
+type FenceShown = { readonly job_id: string; readonly epoch: number; readonly lease_id: string };
+
+/** A job of the stand-in: one Dispatch, its leases, and what arrived for it. */
+export interface StandInJob {
+  readonly id: string;
+  readonly base: string;
+  readonly script: string;
+  state: 'queued' | 'leased' | 'done' | 'cancelled' | 'dead';
+  epoch: number;
+  lease_id: string;
+  holder: string;
+  boot: string;
+  phase: string;
+  /** The sweep takes it when no beat came for a lease time. */
+  expiresAt: number;
+  end?: { readonly kind: 'cancel' | 'pause'; readonly reason: string };
+  steer?: { readonly seq: number; readonly text: string }[];
+  requestId?: string;
+  completed?: { readonly ended: string; readonly result: Readonly<Record<string, unknown>> };
+  failed?: z.output<typeof jobFail.input>;
+  readonly packs: { readonly epoch: number; readonly commit: string; readonly how: 'accepted' | 'rescue' }[];
+  readonly output: Map<string, string>;
+  readonly acks: unknown[];
+}
+
+export interface Heard {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+  readonly at: number;
+}
+
+/** What happens to a request: answered, cut before it is done, cut after it was done, or answered late. */
+export type Weather = 'fine' | 'cut_before' | 'cut_after' | { readonly lateMs: number } | { readonly problem: string };
+
+/**
+ * A faithful stand-in of the controller for tests of one worker: real HTTP, real bundles and packs in a real store, the contracts'
+ * shapes, leases with a real clock. What it cannot show is shown against the controller itself.
+ */
+export class StandInController {
+  readonly jobs = new Map<string, StandInJob>();
+  readonly heard: Heard[] = [];
+  /** Where each download of a bundle began. */
+  readonly ranges: number[] = [];
+  readonly calls: { operation: string; callId: string; input: unknown }[] = [];
+  weather: (heard: Heard) => Weather = () => 'fine';
+  leaseMs = 3_000;
+  /** What a member operation answers; by default a fitting one. */
+  drain = false;
+  inUse: string | undefined;
+  /** The next download of a bundle breaks off after so many bytes. */
+  cutBundleAt: number | undefined;
+  private readonly receipts = new Map<string, unknown>();
+  private readonly key: KeyObject;
+  private readonly rawKey: string;
+  private server: Server;
+  private port = 0;
+  private readonly workerId = newWorkerId();
+  private sweep: NodeJS.Timeout;
+
+  private constructor(
+    readonly store: ObjectStore,
+    private readonly emptyCommit: string,
+    private readonly labels: readonly string[],
+  ) {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    this.key = privateKey;
+    this.rawKey = publicKey.export({ format: 'jwk' }).x ?? '';
+    this.server = this.newServer();
+    this.sweep = setInterval(() => this.sweepLeases(), 100);
+  }
+
+  static async open(labels: readonly string[] = []): Promise<StandInController> {
+    const store = await openStore(join(tempDir('store'), 'task.git'));
+    const farm = new StandInController(store, await emptyBase(store), labels);
+    await farm.listen();
+    farms.push(farm);
+    return farm;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get ticket(): string {
+    return `ls-join.${randomBytes(24).toString('base64url')}.${this.fingerprint}`;
+  }
+
+  get fingerprint(): string {
+    return createHash('sha256').update(Buffer.from(this.rawKey, 'base64url')).digest('base64url');
+  }
+
+  get worker(): string {
+    return this.workerId;
+  }
+
+  async base(bundle?: string): Promise<string> {
+    return bundle === undefined ? this.emptyCommit : (await importBundle(this.store, bundle)).head;
+  }
+
+  add(script: string, base = this.emptyCommit): StandInJob {
+    const job: StandInJob = {
+      id: randomUUID(),
+      base,
+      script,
+      state: 'queued',
+      epoch: 0,
+      lease_id: '',
+      holder: '',
+      boot: '',
+      phase: '',
+      expiresAt: 0,
+      packs: [],
+      output: new Map(),
+      acks: [],
+    };
+    this.jobs.set(job.id, job);
+    return job;
+  }
+
+  /** As when another worker claims it: whatever lease there was is over. */
+  giveToAnother(job: StandInJob): void {
+    this.lease(job, 'w_another0', randomUUID(), randomUUID());
+    job.expiresAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** Nobody at home: connections are refused. */
+  async away(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  async back(): Promise<void> {
+    // its time stood still (H3)
+    for (const job of this.jobs.values())
+      if (job.state === 'leased') job.expiresAt = Math.max(job.expiresAt, Date.now() + this.leaseMs);
+    this.server = this.newServer();
+    await this.listen(this.port);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.sweep);
+    await this.away().catch(() => undefined);
+  }
+
+  requests(path: RegExp): readonly Heard[] {
+    return this.heard.filter((heard) => path.test(heard.path));
+  }
+
+  private async listen(port = 0): Promise<void> {
+    await new Promise<void>((resolve) => this.server.listen(port, '127.0.0.1', resolve));
+    const address = this.server.address();
+    if (address !== null && typeof address === 'object') this.port = address.port;
+  }
+
+  private newServer(): Server {
+    return createServer((request, response) => {
+      this.answer(request, response).catch((error: unknown) => {
+        if (response.destroyed || response.headersSent) return;
+        const fault = error instanceof FarmError ? error : new FarmError('internal', String(error));
+        const { status, title } = errorCodes[fault.code];
+        const kept = fault.hint === 'kept' ? { kept: true } : {};
+        response.writeHead(status, { 'content-type': 'application/problem+json' });
+        response.end(JSON.stringify({ type: 'urn:x', title, status, code: fault.code, detail: fault.detail, ...kept }));
+      });
+    });
+  }
+
+  private sweepLeases(): void {
+    for (const job of this.jobs.values()) {
+      if (job.state === 'leased' && job.expiresAt < Date.now())
+        job.state = job.end?.kind === 'cancel' ? 'cancelled' : 'queued';
+    }
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bodyOf(request);
+    const path = request.url ?? '';
+    const isJson = request.headers['content-type'] === 'application/json';
+    const heard = {
+      method: request.method ?? '',
+      path,
+      body: isJson ? JSON.parse(body.toString()) : body,
+      at: Date.now(),
+    };
+    this.heard.push(heard);
+    const weather = this.weather(heard);
+    if (weather === 'cut_before') return void request.socket.destroy();
+    if (typeof weather === 'object' && 'problem' in weather)
+      throw new FarmError(isFarmErrorCode(weather.problem) ? weather.problem : 'internal');
+    const reply = await this.handle(request, heard, body, response);
+    if (weather === 'cut_after') return void request.socket.destroy();
+    if (typeof weather === 'object' && 'lateMs' in weather) await pause(weather.lateMs, undefined, { ref: false });
+    if (reply === undefined) return;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(reply));
+  }
+
+  private async handle(
+    request: IncomingMessage,
+    heard: Heard,
+    body: Buffer,
+    response: ServerResponse,
+  ): Promise<unknown> {
+    const { path } = heard;
+    if (path === '/v1/challenge') return this.challenge();
+    if (path === '/v1/enrol') return this.enrolled();
+    if (path === '/v1/token') return this.token(heard.body);
+    const [, boot = ''] = /^Bearer worker-(.+)$/.exec(request.headers.authorization ?? '') ?? [];
+    if (boot === '') throw new FarmError('unauthenticated');
+    const operation = /^\/v1\/operations\/(\w+)$/.exec(path)?.[1];
+    if (operation !== undefined) {
+      const input = inputOf(heard.body);
+      return { result: await this.operate(operation, input, boot, request) };
+    }
+    return this.road(path, request, body, response);
+  }
+
+  private challenge(): unknown {
+    const challenge = randomBytes(16).toString('base64url');
+    const signature = sign(null, Buffer.from(`challenge\n${challenge}`), this.key).toString('base64url');
+    return { challenge, farm_id: 'farm', controller_key: this.rawKey, signature };
+  }
+
+  private enrolled(): unknown {
+    return {
+      worker_id: this.workerId,
+      farm_id: 'farm',
+      fingerprint: this.fingerprint,
+      pool: 'default',
+      labels: [...this.labels],
+      slot_ceiling: 8,
+    };
+  }
+
+  private token(body: unknown): unknown {
+    if (this.inUse !== undefined)
+      throw new FarmError('identity_in_use', `Another process uses this identity: a process on ${this.inUse}.`);
+    const { boot } = TokenRequest.parse(body);
+    return { token: `worker-${boot}`, expires_in_seconds: 900 };
+  }
+
+  private lease(job: StandInJob, holder: string, boot: string, requestId: string): void {
+    job.state = 'leased';
+    job.epoch += 1;
+    job.lease_id = randomUUID();
+    job.holder = holder;
+    job.boot = boot;
+    job.requestId = requestId;
+    job.phase = 'preparing';
+    job.expiresAt = Date.now() + this.leaseMs;
+  }
+
+  private operate(name: string, input: unknown, boot: string, request: IncomingMessage): unknown {
+    if (name === 'job_claim') return this.claim(jobClaim.input.parse(input), boot);
+    if (name === 'job_heartbeat') return this.beat(jobHeartbeat.input.parse(input), boot);
+    if (name === 'job_complete') return this.complete(jobComplete.input.parse(input), boot);
+    if (name === 'job_fail') {
+      const failure = jobFail.input.parse(input);
+      const job = this.fenced(failure, boot);
+      job.failed = failure;
+      job.state = 'dead';
+      return { state: 'dead' };
+    }
+    return this.member(name, input, request, boot);
+  }
+
+  private complete(end: z.output<typeof jobComplete.input>, boot: string): unknown {
+    const job = this.fenced(end, boot, end.ended);
+    if (job.completed === undefined) {
+      job.completed = { ended: end.ended, result: isRecord(end.result) ? end.result : {} };
+      job.state = job.end?.kind === 'cancel' ? 'cancelled' : 'done';
+    }
+    return { state: job.state, kept: true };
+  }
+
+  private claim(input: ClaimInput, boot: string): unknown {
+    const given: unknown[] = [];
+    const give = (job: StandInJob, continues: boolean) => given.push({ ...this.leased(job), continues });
+    for (const job of this.jobs.values()) {
+      const again = job.state === 'leased' && job.requestId === input.request_id && job.boot === boot;
+      if (again) give(job, false);
+    }
+    if (given.length > 0) return { jobs: given };
+    for (const { job_id, lease_id } of input.frozen) {
+      const job = this.jobs.get(job_id);
+      if (job?.state !== 'queued' || job.lease_id !== lease_id || job.boot !== boot) continue;
+      this.lease(job, this.workerId, boot, input.request_id);
+      give(job, true);
+    }
+    for (const job of this.jobs.values()) {
+      if (job.state !== 'queued' || given.length >= input.limit) continue;
+      this.lease(job, this.workerId, boot, input.request_id);
+      give(job, false);
+    }
+    return { jobs: given };
+  }
+
+  private leased(job: StandInJob): object {
+    return {
+      id: job.id,
+      kind: 'dispatch',
+      epoch: job.epoch,
+      lease_id: job.lease_id,
+      lease_ms: this.leaseMs,
+      heartbeat_ms: Math.round(this.leaseMs / 3),
+      token: this.jobToken(job),
+      payload: {
+        task_id: 't_00000000',
+        member_id: 'worker',
+        title: 'A Task',
+        provider: 'scripted',
+        base: job.base,
+        task_directory: '.longshore/t_00000000',
+      },
+    };
+  }
+
+  private jobToken(job: StandInJob): string {
+    return `job-${job.id}-${job.epoch}-${job.lease_id}`;
+  }
+
+  private beat(input: BeatInput, boot: string): unknown {
+    const leases = input.leases.map((lease): LeaseReply => {
+      const job = this.jobs.get(lease.job_id);
+      if (job === undefined || !this.holds(job, lease, boot))
+        return { held: false, job_id: lease.job_id, code: 'stale_lease' };
+      job.expiresAt = Date.now() + this.leaseMs;
+      job.phase = lease.phase;
+      job.acks.push(...lease.acks);
+      return {
+        held: true,
+        job_id: job.id,
+        lease_ms: this.leaseMs,
+        token: this.jobToken(job),
+        ...(job.end === undefined ? {} : { end: job.end }),
+        ...(job.steer === undefined ? {} : { steer: job.steer }),
+      };
+    });
+    return { worker: { drain: this.drain, paused: false }, leases };
+  }
+
+  private holds(job: StandInJob, fence: Omit<FenceShown, 'job_id'>, boot: string): boolean {
+    const sameLease = fence.epoch === job.epoch && fence.lease_id === job.lease_id && job.boot === boot;
+    return sameLease && job.state === 'leased' && job.expiresAt > Date.now();
+  }
+
+  private fenced(fence: FenceShown, boot: string, ended?: string): StandInJob {
+    const job = this.jobs.get(fence.job_id);
+    const same = job?.completed !== undefined && job.completed.ended === ended && job.lease_id === fence.lease_id;
+    if (job === undefined || (!this.holds(job, fence, boot) && !same)) throw new FarmError('stale_lease');
+    return job;
+  }
+
+  /** Receipts: the same call id again gets the same answer and is done once. */
+  private member(name: string, input: unknown, request: IncomingMessage, boot: string): unknown {
+    const job = this.jobOf(request);
+    if (job === undefined || !this.holds(job, job, boot)) throw new FarmError('stale_lease');
+    const callId = String(request.headers['idempotency-key']);
+    const kept = this.receipts.get(callId);
+    if (kept !== undefined) return kept;
+    this.calls.push({ operation: name, callId, input });
+    const reply = name === 'checkpoint' ? checkpointReply(CheckpointInput.parse(input)) : { changed: true, plan: null };
+    this.receipts.set(callId, reply);
+    return reply;
+  }
+
+  /** The job of a token, if that is of its last lease. */
+  private jobOf(request: IncomingMessage): StandInJob | undefined {
+    return [...this.jobs.values()].find((job) => request.headers['longshore-job'] === this.jobToken(job));
+  }
+
+  private async road(path: string, request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<unknown> {
+    const [, id = '', rest = ''] = /^\/v1\/jobs\/([^/]+)\/(.+)$/.exec(path) ?? [];
+    const job = this.jobs.get(id);
+    if (job === undefined) throw new FarmError('not_available');
+    if (rest === 'request')
+      return { instructions: 'You are a test.', input: `\`\`\`yaml longshore-script\n${job.script}\n\`\`\`\n` };
+    if (rest === 'bundle') return this.sendBundle(job, request, response);
+    const [, epoch = '', kind = '', name = ''] = /^epochs\/(\d+)\/(packs|output)\/(\w+)$/.exec(rest) ?? [];
+    const live =
+      this.jobOf(request) === job &&
+      Number(epoch) === job.epoch &&
+      job.state === 'leased' &&
+      job.expiresAt > Date.now();
+    if (kind === 'output') {
+      if (!live) throw new FarmError('stale_lease');
+      job.output.set(`${epoch}/${name}`, body.toString());
+      return {};
+    }
+    await intakePack(this.store, { pack: Readable.from([body]), base: job.base, commit: name });
+    job.packs.push({ epoch: Number(epoch), commit: name, how: live ? 'accepted' : 'rescue' });
+    if (!live) throw new FarmError('stale_lease', 'The lease is over; the pack is kept as a rescue.', { hint: 'kept' });
+    return {};
+  }
+
+  private async sendBundle(job: StandInJob, request: IncomingMessage, response: ServerResponse): Promise<undefined> {
+    const path = await bundleFor(this.store, job.base);
+    const { size } = await stat(path);
+    const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    this.ranges.push(from);
+    response.writeHead(from > 0 ? 206 : 200, { 'content-length': size - from });
+    const cut = this.cutBundleAt;
+    this.cutBundleAt = undefined;
+    if (cut === undefined) createReadStream(path, { start: from }).pipe(response);
+    else
+      createReadStream(path, { start: from, end: from + cut - 1 })
+        .on('end', () => response.destroy())
+        .pipe(response, { end: false });
+    return undefined;
+  }
+}
+
+function checkpointReply(input: CheckpointInput): unknown {
+  const terminal = input.outcome !== undefined;
+  return { checkpoint: { id: randomUUID(), ...input }, terminal, must_stop: terminal };
+}
+
+function inputOf(body: unknown): unknown {
+  return isRecord(body) ? body.input : undefined;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+const farms: StandInController[] = [];
+afterAll(async () => {
+  for (const farm of farms.splice(0)) await farm.close();
+});
