@@ -128,7 +128,10 @@ export class FarmWorker {
     const regained = job.continues
       ? [...this.runs].find((run) => run.lease.job === job.id && run.lease.isStale)
       : undefined;
-    if (regained !== undefined) return regained.lease.move(job, sentAt);
+    if (regained !== undefined) {
+      regained.lease.move(job, sentAt);
+      return;
+    }
     needs.line('claimed', { job: job.id, epoch: job.epoch, kind: job.kind });
     const run = new DispatchRun(job, sentAt, {
       worker: needs.identity.enrolled.worker_id,

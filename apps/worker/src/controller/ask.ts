@@ -70,8 +70,7 @@ async function refusalOf(answer: Answer): Promise<FarmError> {
       ? {}
       : { fields: fields.map(({ path, rule, count }) => ({ path, rule, ...(count === undefined ? {} : { count }) })) }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    // members of ours beside the standard's, such as `kept`
-    cause: problem.data,
+    kept: problem.data.kept === true,
   });
 }
 

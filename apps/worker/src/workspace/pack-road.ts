@@ -36,11 +36,7 @@ export async function sendPack(farm: Farm, sent: PackSent): Promise<PackTaken> {
     );
     return 'accepted';
   } catch (error) {
-    if (error instanceof FarmError && error.code === 'stale_lease') return isKept(error.cause) ? 'rescue' : 'stale';
+    if (error instanceof FarmError && error.code === 'stale_lease') return error.kept ? 'rescue' : 'stale';
     throw error;
   }
-}
-
-function isKept(problem: unknown): boolean {
-  return typeof problem === 'object' && problem !== null && 'kept' in problem && problem.kept === true;
 }
