@@ -1,16 +1,21 @@
 #!/usr/bin/env node
-import { runCommandLine } from './cli.js';
+import { isOldNode, runWithOwnNode } from './own-node.js';
 
-const end = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end.abort(signal));
-// `longshore … | head` closes our stdout: that is how the reader says "enough".
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+// Before anything else is loaded: an older Node does not even parse some of it.
+process.exitCode = isOldNode() ? await runWithOwnNode(process.argv.slice(1)) : await run();
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
-  env: process.env,
-  cwd: process.cwd(),
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  signal: end.signal,
-});
+async function run(): Promise<number> {
+  const { runCommandLine } = await import('./cli.js');
+  const end = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end.abort(signal));
+  // `longshore … | head` closes our stdout: that is how the reader says "enough".
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  return await runCommandLine(process.argv.slice(2), {
+    env: process.env,
+    cwd: process.cwd(),
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    signal: end.signal,
+  });
+}

@@ -36,6 +36,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => Told>> = {
   completed: ({ ended, state }) => `the job is ${text(state)} (${text(ended)})`,
   rescued: () => 'the late work is kept at the farm as a rescue',
   retained: ({ why }) => `the workspace is kept aside: ${text(why)}`,
+  salvaged: ({ how, epoch }) => `work of epoch ${text(epoch)} that an earlier start had left: ${text(how)}`,
   draining: () => 'draining: nothing new is taken',
   beat_unanswered: () => 'the farm does not answer',
   beat_answered: () => 'the farm answers again',

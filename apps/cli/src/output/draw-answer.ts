@@ -1,17 +1,23 @@
+import { stringify } from 'yaml';
 import type { Paint } from './screen.js';
 import { drawPairs, drawTable } from './table.js';
+import { plainText } from './terminal-text.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The answer of any operation as text: its lists as tables, the rest as names and values. `columns` narrows the tables. */
+/**
+ * The answer of any operation as text: its lists as tables, documents inside it as YAML, the rest as names and values. `columns`
+ * narrows the tables.
+ */
 export function drawAnswer(answer: unknown, paint: Paint, columns?: readonly string[]): string {
   if (!isRow(answer)) return drawPairs([['answer', answer]], paint);
-  const entries = Object.entries(answer);
-  const lists = entries.flatMap(([name, value]) => (isRows(value) ? [{ name, rows: value }] : []));
-  const single = entries.filter(([name, value]) => !isRows(value) && !(name === 'next_cursor' && value === null));
+  const entries = Object.entries(answer).filter(([name, value]) => name !== 'next_cursor' || value !== null);
+  const lists = entries.flatMap(([name, value]) => (isRows(value) ? [drawList(name, value, paint, columns)] : []));
+  const deep = entries.filter(([, value]) => isDeep(value));
+  const documents = deep.map(([name, value]) => `${paint.bold(name)}\n${plainText(stringify(value)).trimEnd()}`);
+  const single = entries.filter(([, value]) => !isRows(value) && !isDeep(value));
   const pairs = single.length === 0 ? [] : [drawPairs(single, paint)];
-  const tables = lists.map(({ name, rows }) => drawList(name, rows, paint, columns));
-  return [...tables, ...pairs].join('\n\n');
+  return [...lists, ...pairs, ...documents].join('\n\n');
 }
 
 function drawList(name: string, rows: readonly Row[], paint: Paint, columns?: readonly string[]): string {
@@ -27,3 +33,5 @@ function drawList(name: string, rows: readonly Row[], paint: Paint, columns?: re
 
 const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isRows = (value: unknown): value is readonly Row[] => Array.isArray(value) && value.every(isRow);
+const isDeep = (value: unknown) =>
+  isRow(value) && Object.values(value).some((inner) => isRow(inner) || (Array.isArray(inner) && inner.some(isRow)));
