@@ -28,8 +28,6 @@ export type Rewrite = (stated: Statement<unknown>) => Statement<unknown>;
 
 /** A queue on a database of its own, with workers that say what they are told to say. */
 export interface QueueFarm {
-  /** As the role that a controller works with. */
-  readonly url: string;
   readonly database: Database;
   readonly queue: Queue;
   readonly rings: Ring[];
@@ -133,7 +131,6 @@ export async function aQueueFarm({ kinds = [], connections = 10 }: FarmOptions =
     return ids;
   };
   return {
-    url: appUrl,
     database,
     queue,
     rings,

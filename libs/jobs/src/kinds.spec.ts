@@ -96,7 +96,7 @@ describe('a completion', () => {
     expect(kind.told).toEqual(told);
   });
 
-  it('S5.1 that was prepared in time but comes after the lease’s end changes nothing', async () => {
+  it('S5.1 P2 T12 that was prepared in time but comes after the lease’s end changes nothing', async () => {
     const id = await turn();
     const lease = await north.claimOne();
     await north.beat(lease, 'started');

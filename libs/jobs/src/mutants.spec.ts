@@ -391,8 +391,8 @@ const claimMutants: readonly [string, Mutant][] = [
     'the state, as another claimed it meanwhile',
     {
       of: claimSql.claim,
-      predicate: /j\.state = 'queued' and not \(select limited from found\)/,
-      instead: 'not (select limited from found)',
+      predicate: /j\.id = h\.id and j\.state = 'queued'/,
+      instead: 'j.id = h.id',
       // Both stop between their snapshot and the job's lock.
       alsoFor: (stated) =>
         stated.name === claimSql.claim.name

@@ -38,8 +38,11 @@ export async function cancel(context: QueueContext, tx: Transaction, id: string)
 
 export async function redrive(context: QueueContext, tx: Transaction, id: string): Promise<JobState> {
   const job = await lockJob(context, tx, id);
-  if (job.state !== 'dead') throw notResumable(`The job is ${job.state}; only a dead one is given another life.`);
-  const seenTo = await context.kinds.get(job.kind)?.onRedrive?.(tx, job);
+  const kind = context.kinds.get(job.kind);
+  // An exhausted lane ends with its last job done, not dead: whether it may go on is for the kind to say (H9).
+  const known = job.state === 'dead' || (job.state === 'done' && kind?.onRedrive !== undefined);
+  if (!known) throw notResumable(`The job is ${job.state}; only a dead one is given another life.`);
+  const seenTo = await kind?.onRedrive?.(tx, job);
   if (seenTo === 'seen_to') return job.state;
   const alive = await tx.first(queueSql.revive, { job_id: id });
   if (alive) ringLater(context, tx, alive);

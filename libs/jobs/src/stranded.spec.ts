@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => farm.close());
 
-it('R14 names what is missing for a job that no live machine may take', async () => {
+it('names what is missing for a job that no live machine may take', async () => {
   const machine = (worker: string, labels: readonly string[], accounts: readonly string[] = []) => ({
     worker,
     pool: 'default',

@@ -34,7 +34,8 @@ export interface ClaimedRow {
  *                  lease of the job's *last* lease, and that it was lost: a job put elsewhere by a person is not continued
  *  heads           the head of each class by its index, without a lock: a claimer that locked every head would hide them all
  *                  from the others. A few more than asked for, as some are in other hands
- *  picked          one row locked at a time, only as many as are taken. state: leased by another since the snapshot (A12.1)
+ *  picked          one row locked at a time in their order, only as many as are taken: a lateral look-up, as a join would be
+ *                  planned for any limit and read the whole table. state: leased by another since the snapshot (A12.1)
  *  first, rest     the claim's one insert: of two equal requests one gets n = 1, the other waits for its commit and then leases
  *                  nothing at all, not even a second job (H7)
  *  advanced        virtual time goes with what is served, in steps, and never waits: two claimers that both move it lose nothing
@@ -85,10 +86,12 @@ const claim = statement<ClaimedRow>(
     select count(*)::int as seen, not $locked::boolean and coalesce(bool_or(limited), false) as limited from heads
   ), picked as materialized (
     select j.id, j.epoch, h.continues, h.priority, h.turn, h.seq
-    from heads h join job j on j.id = h.id
-    where j.state = 'queued' and not (select limited from found)
-    order by h.continues desc, h.priority desc, h.turn, h.seq
-    limit $limit::int for update of j skip locked
+    from (
+      select * from heads where not (select limited from found) order by continues desc, priority desc, turn, seq
+    ) h cross join lateral (
+      select j.id, j.epoch from job j where j.id = h.id and j.state = 'queued' for update skip locked
+    ) j
+    limit $limit::int
   ), granted as materialized (
     select id, epoch + 1 as epoch, continues, turn, gen_random_uuid() as lease_id,
       $offset::int + row_number() over (order by continues desc, priority desc, turn, seq) as n

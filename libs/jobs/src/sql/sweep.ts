@@ -70,7 +70,7 @@ const restoreClasses = statement<unknown>(
   )
   insert into job_class (class, kind, pool, labels, account, limits)
   select j.class, j.kind, j.pool, j.labels, j.account, j.limits
-  from queued cross join lateral (select * from job where class = queued.class and state = 'queued' limit 1) j
+  from queued cross join lateral (select * from job where class = queued.class and state = 'queued' order by priority desc, turn, seq limit 1) j
   where not exists (select from job_class c where c.class = queued.class)
   on conflict do nothing`,
 );
