@@ -19,6 +19,7 @@ interface WorkerFlags {
   readonly home?: string;
   readonly slots?: string;
   readonly name?: string;
+  readonly insecure?: boolean;
 }
 
 /** `worker --join <url>`: this machine works for a farm, until Ctrl-C. Beside it stand the generated `worker list`, `pause`, … */
@@ -29,7 +30,8 @@ export function addWorker(program: Command, frame: Frame): void {
     .option('--ticket-file <file>', 'file (0600) that holds the join ticket')
     .option('--home <dir>', 'folder of this worker (else <data>/worker)')
     .option('--slots <number>', 'sessions at once')
-    .option('--name <name>', 'name of this machine in the farm');
+    .option('--name <name>', 'name of this machine in the farm')
+    .option('--insecure', 'speak plain http to another machine, on a network that you trust');
   runs<WorkerFlags>(command, frame, async (run, flags) => {
     const { screen, surroundings } = run;
     if (flags.join === undefined) command.help({ error: true });
@@ -47,6 +49,7 @@ export function addWorker(program: Command, frame: Frame): void {
       log,
       slots: flags.slots === undefined ? undefined : slotsOf(flags.slots),
       ticket,
+      ...(flags.insecure === true && { env: { LONGSHORE_INSECURE: '1' } }),
       onEvent: (event) => {
         screen.answer(event);
         tellWorkerEvent(name, event, screen);

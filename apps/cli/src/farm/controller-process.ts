@@ -19,6 +19,8 @@ export interface ControllerOptions {
   /** Another address than loopback without TLS (H36). */
   readonly insecure?: boolean | undefined;
   readonly leaseMs?: number | undefined;
+  /** More variables of the controller. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface RunningController {
@@ -30,12 +32,13 @@ const Ready = z.looseObject({ ready: z.literal(true), url: z.url() });
 
 /** Starts a controller and waits until it listens. FarmError when it does not, naming its log. */
 export async function startController(options: ControllerOptions): Promise<RunningController> {
-  const { data, host, port, publicUrl, insecure, leaseMs } = options;
+  const { data, host, port, publicUrl, insecure, leaseMs, env } = options;
   const process = await startNodeProcess({
     name: 'controller',
     program: programOf('controller'),
     log: join(await logFolder(data), 'controller.log'),
     env: {
+      ...env,
       LONGSHORE_DATA: data,
       LONGSHORE_HOST: host,
       LONGSHORE_PORT: String(port),

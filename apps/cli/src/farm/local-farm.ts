@@ -35,6 +35,8 @@ export interface LocalWorkerOptions {
   readonly onEvent?: (event: WorkerEvent) => void;
 }
 
+/** What of our environment is the controller's own business. */
+const passedOn = ['LONGSHORE_TLS_CERT_FILE', 'LONGSHORE_TLS_KEY_FILE', 'LONGSHORE_LOG_LEVEL'] as const;
 const controllerPatienceMs = 15_000;
 const workerPatienceMs = limits.drainMs + 15_000;
 
@@ -103,13 +105,14 @@ export class LocalFarm {
   async startController(): Promise<void> {
     const { data, host, port, publicUrl, insecure, leaseMs, again, say } = this.options;
     const { services } = this;
+    const env = Object.fromEntries(passedOn.map((name) => [name, this.options.env[name]]));
     if (services === undefined) throw new Error('the farm has no services');
     let listensAt = this.url === '' ? port : Number(new URL(this.url).port);
     this.controller = new Supervised({
       name: 'controller',
       again,
       say,
-      start: () => startController({ data, services, host, port: listensAt, publicUrl, insecure, leaseMs }),
+      start: () => startController({ data, services, host, port: listensAt, publicUrl, insecure, leaseMs, env }),
       onStarted: async ({ process, url }) => {
         // Clients know this address: a restart must listen there again.
         listensAt = Number(new URL(url).port);

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { FarmError } from '#contracts';
+import { FarmError, isFarmErrorCode } from '#contracts';
 import { childEnvironment } from '../services/child-environment.js';
 
 export interface NodeProcessOptions {
@@ -46,19 +46,20 @@ export interface NodeProcess {
 export async function startNodeProcess(options: NodeProcessOptions): Promise<NodeProcess> {
   const log = await open(options.log, 'a', 0o600);
   try {
+    const { size: from } = await log.stat();
     const child = spawn(process.execPath, ['--enable-source-maps', options.program, ...(options.args ?? [])], {
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', log.fd],
       env: { ...childEnvironment(), ...onlySet(options.env) },
     });
     await once(child, 'spawn');
-    return watched(child, options);
+    return watched(child, options, from);
   } finally {
     await log.close();
   }
 }
 
-function watched(child: ChildProcess, options: NodeProcessOptions): NodeProcess {
+function watched(child: ChildProcess, options: NodeProcessOptions, from: number): NodeProcess {
   const { name, log, input, onLine } = options;
   const ended = once(child, 'exit').then(
     ([code, signal]): ProcessEnd => ({ code: code ?? null, signal: signal ?? null }),
@@ -75,7 +76,7 @@ function watched(child: ChildProcess, options: NodeProcessOptions): NodeProcess 
         else onLine?.(line);
       });
     }
-    void ended.then((end) => reject(endedEarly(name, end, log)));
+    void ended.then(async (end) => reject(await endedEarly(name, end, log, from)));
   });
   // Whoever starts a process awaits this; a process that ends later must not fail for a second time.
   ready.catch(() => undefined);
@@ -109,10 +110,17 @@ function readLine(text: string): ProcessLine | undefined {
   }
 }
 
-function endedEarly(name: string, { code, signal }: ProcessEnd, log: string): FarmError {
-  return new FarmError('unavailable', `The ${name} ended before it was ready (${signal ?? `exit ${code}`}).`, {
-    hint: `Its log says why: ${log}`,
-  });
+const LastWords = z.looseObject({ code: z.string().refine(isFarmErrorCode), msg: z.string() });
+
+/** Our programs end a start that fails with one line that says the code and the reason: that is what the person needs. */
+async function endedEarly(name: string, { code, signal }: ProcessEnd, log: string, from: number): Promise<FarmError> {
+  const said = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(from).toString('utf8');
+  const words = said.split('\n').map((line) => LastWords.safeParse(readLine(line)).data);
+  const last = words.findLast((line) => line !== undefined);
+  const hint = `Its log: ${log}`;
+  if (last !== undefined && isFarmErrorCode(last.code))
+    return new FarmError(last.code, `The ${name}: ${last.msg}`, { hint });
+  return new FarmError('unavailable', `The ${name} ended before it was ready (${signal ?? `exit ${code}`}).`, { hint });
 }
 
 function onlySet(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
