@@ -26,6 +26,9 @@ export interface Controller {
   close(): Promise<void>;
 }
 
+/** A connection that is kept outlives the pause between two polls; an upload over a slow line may take an hour. */
+const connections = { keepAliveTimeout: 75_000, requestTimeout: limits.uploadExpiresMs } as const;
+
 /** Starts a controller. Errors: FarmError port_taken, misconfigured, data_version. */
 export async function startController(settings: Settings, log: Logger): Promise<Controller> {
   const services = await openFarm(settings, log);
@@ -76,10 +79,10 @@ async function hangDoors(
   hang: (instance: FastifyInstance) => void,
 ): Promise<NestFastifyApplication> {
   const instance: FastifyInstance = fastify({
-    serverFactory: (handler) => (tls ? createTlsServer(tls, handler) : createServer(handler)),
+    serverFactory: (handler) =>
+      tls ? createTlsServer({ ...tls, ...connections }, handler) : createServer(connections, handler),
     bodyLimit: limits.bodyBytes,
     forceCloseConnections: 'idle',
-    keepAliveTimeout: 75_000,
     frameworkErrors: (error, _request, reply) => {
       sendProblem(reply, farmErrorOf(error));
     },

@@ -66,7 +66,7 @@ describe('the controller process', () => {
     expect(await refused.ended).toBe(1);
     expect(JSON.parse(refused.stderr())).toMatchObject({ code: 'misconfigured', hint: expect.stringContaining('TLS') });
     const { url } = await ready({ LONGSHORE_HOST: '0.0.0.0', LONGSHORE_INSECURE: '1' });
-    expect((await exchange(url.replace('0.0.0.0', '127.0.0.1') + '/healthz')).status).toBe(200);
+    expect((await exchange(`${url.replace('0.0.0.0', '127.0.0.1')}/healthz`)).status).toBe(200);
   });
 
   it('says which port is taken, and how to go on, and ends with 1', async () => {

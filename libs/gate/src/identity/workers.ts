@@ -96,8 +96,8 @@ export class Workers {
   }
 
   /** A job that ran: the machine's failures are no longer in a row. Costs nothing for a machine without any. */
-  async clearEnvironmentFailures(tx: Transaction, id: string): Promise<void> {
-    const row = await this.recent.get(id);
+  clearEnvironmentFailures(tx: Transaction, id: string): void {
+    const row = this.recent.last(id);
     if (!row || Failures.parse(row.environment_failures).length === 0) return;
     tx.later(gateSql.environmentSuccess, { id });
     tx.afterCommit(() => this.recent.forget(id));

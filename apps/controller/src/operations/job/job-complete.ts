@@ -1,4 +1,5 @@
 import { jobComplete } from '#contracts';
+import type { JobRow } from '#jobs';
 import { operation } from '../../operation.js';
 import { auditLastBeat } from './audit-last-beat.js';
 import { holderOf, workerOf } from './worker-of.js';
@@ -17,10 +18,15 @@ export const jobCompleteOperation = operation(
       call.audit.under({ job: fence.job_id, epoch: fence.epoch });
       const [answer] = await Promise.all([
         queue.complete(tx, holderOf(call), fence, { ended, result }, prepared),
-        auditLastBeat(call, tx, fence, prepared.job),
+        // What ends while preparing ends at once: there was no beat to speak of, and no look for one.
+        isBeaten(prepared.job) && auditLastBeat(call, tx, fence),
       ]);
-      await identity.workers.clearEnvironmentFailures(tx, workerOf(call).id);
+      identity.workers.clearEnvironmentFailures(tx, workerOf(call).id);
       return answer;
     },
   },
 );
+
+function isBeaten(job: JobRow | undefined): boolean {
+  return job !== undefined && job.phase !== null && job.phase !== 'preparing';
+}

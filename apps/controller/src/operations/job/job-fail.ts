@@ -12,16 +12,17 @@ export const jobFailOperation = operation(
       call.audit.under({ job: fence.job_id, epoch: fence.epoch });
       const failure = { reason, retryable, ...(detail !== undefined && { detail }) };
       const answer = await queue.fail(tx, holderOf(call), fence, failure);
-      const job = await queue.find(tx, fence.job_id);
-      await auditLastBeat(call, tx, fence, job);
+      await auditLastBeat(call, tx, fence);
       // A machine's own fault is counted on the machine, by Task: one bad job can not send it away (H11).
-      if (reason === 'environment')
+      if (reason === 'environment') {
+        const job = await queue.find(tx, fence.job_id);
         await identity.workers.recordEnvironmentFailure(
           tx,
           workerOf(call).id,
           job?.scope ?? fence.job_id,
           detail ?? reason,
         );
+      }
       return answer;
     },
   },
