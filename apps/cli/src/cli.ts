@@ -30,7 +30,7 @@ export async function runCommandLine(words: readonly string[], surroundings: Sur
   }
 }
 
-export function buildProgram(frame: Frame): Command {
+function buildProgram(frame: Frame): Command {
   const { stdout, stderr } = frame.surroundings;
   const program = new Command('longshore')
     .description('Runs coding agents on your own machines as one farm.')

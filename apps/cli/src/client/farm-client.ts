@@ -10,7 +10,7 @@ import { readCredential } from './credential.js';
 import { PersonToken } from './person-token.js';
 import { noAnswer, refusal, type SendJson, sendJson } from './send-json.js';
 
-export interface CallOptions {
+interface CallOptions {
   /** The person means exactly this call (A6.1). */
   readonly confirm?: boolean;
   /** Makes a repetition the same act (S3.3). */

@@ -2,7 +2,7 @@ import { type Agent, fetch } from 'undici';
 import { FarmError, Problem } from '#contracts';
 import { RemoteError } from '../output/failure.js';
 
-export interface SendOptions {
+interface SendOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;

@@ -48,7 +48,7 @@ export function openScreen(surroundings: Surroundings, json: boolean): Screen {
 }
 
 /** Colours on a terminal that has them, and never with NO_COLOR. */
-export function paintFor(surroundings: Surroundings, stream: { readonly isTTY?: boolean }): Paint {
+function paintFor(surroundings: Surroundings, stream: { readonly isTTY?: boolean }): Paint {
   const { NO_COLOR, TERM } = surroundings.env;
   return pc.createColors(stream.isTTY === true && (NO_COLOR ?? '') === '' && TERM !== 'dumb');
 }
