@@ -235,6 +235,16 @@ describe('a Task’s control', () => {
     expect(await north.claimOne()).toMatchObject({ id, epoch: 2 });
   });
 
+  it('A12.8 H9 lets a kind see to a lane whose last job is done, but never opens that job again', async () => {
+    const id = await turn();
+    await north.complete(await north.claimOne(), null, 'silent');
+    kind.says.redrive = 'seen_to';
+    expect(await farm.tx((tx) => farm.queue.redrive(tx, id))).toBe('done');
+    kind.says.redrive = 'queue';
+    await expect(farm.tx((tx) => farm.queue.redrive(tx, id))).rejects.toMatchObject(withCode('not_resumable'));
+    expect(await farm.job(id)).toMatchObject({ state: 'done' });
+  });
+
   it('holds queued jobs of a scope and gives them back, and a paused one waits after its lease', async () => {
     const [first, second] = [await turn(), await turn()];
     const lease = await north.claimOne();

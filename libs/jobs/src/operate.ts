@@ -44,6 +44,8 @@ export async function redrive(context: QueueContext, tx: Transaction, id: string
   if (!known) throw notResumable(`The job is ${job.state}; only a dead one is given another life.`);
   const seenTo = await kind?.onRedrive?.(tx, job);
   if (seenTo === 'seen_to') return job.state;
+  // What is done stays done (A12.8): only its kind can open another.
+  if (job.state !== 'dead') throw notResumable(`The job is ${job.state}.`);
   const alive = await tx.first(queueSql.revive, { job_id: id });
   if (alive) ringLater(context, tx, alive);
   return alive?.state ?? job.state;

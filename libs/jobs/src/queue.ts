@@ -55,6 +55,7 @@ export interface PastLease {
   readonly worker: string;
   readonly boot: string;
   readonly granted_at: Date;
+  readonly beats: number;
   readonly ended_how: string | null;
 }
 

@@ -119,11 +119,11 @@ const list = statement<JobRow>(
 );
 const leasesOf = statement<PastLease & { readonly job: string }>(
   'job.leases_of',
-  `select job, epoch, lease_id, worker, boot, granted_at, ended_how from lease where job = any($jobs::uuid[]) order by job, epoch`,
+  `select job, epoch, lease_id, worker, boot, granted_at, beats, ended_how from lease where job = any($jobs::uuid[]) order by job, epoch`,
 );
 const pastLease = statement<PastLease>(
   'job.past_lease',
-  `select epoch, lease_id, worker, boot, granted_at, ended_how from lease where job = $job_id and epoch = $epoch`,
+  `select epoch, lease_id, worker, boot, granted_at, beats, ended_how from lease where job = $job_id and epoch = $epoch`,
 );
 /** Counted by the indexes of each state. */
 const counts = statement<{ queued: number; held: number; leased: number; dead: number }>(
