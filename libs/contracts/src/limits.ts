@@ -52,7 +52,8 @@ export const limits = {
   planSteps: 9,
   planStep: 512,
   planExplanation: 1024,
-  requestBytes: 512 * 1024,
+  /** Both lanes of a prompt, when every text in it is as long as it may be and all of it must be escaped. */
+  requestBytes: 2 * 1024 * 1024,
   workflowBytes: 1024 * 1024,
   workflowNesting: 32,
   workflowNodes: 4096,

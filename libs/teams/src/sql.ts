@@ -74,9 +74,10 @@ export const taskSql = {
     `insert into task (id, title, workflow, revision_no, prompt, started_by, status, source, settings)
      values ($id, $title, $workflow, $revision_no, $prompt, $started_by, 'preparing', $source::jsonb, $settings::jsonb)`,
   ),
+  /** In no order: those that fail for ever must not stand before the rest. */
   preparing: statement<{ id: string }>(
     'teams.task_preparing',
-    `select id from task where status = 'preparing' order by id limit $limit`,
+    `select id from task where status = 'preparing' order by random() limit $limit`,
   ),
   /** One controller at a time prepares a Task; the lock goes with the session (D19). */
   tryPreparing: statement<{ mine: boolean }>(
@@ -402,7 +403,9 @@ export const rescueSql = {
 export const attentionSql = {
   open: statement<{ id: string }>(
     'teams.attention_open',
-    `insert into attention (id, task, job, kind, summary) values ($id, $task, $job, $kind, $summary) on conflict do nothing`,
+    `insert into attention (id, task, job, kind, summary) values ($id, $task, $job, $kind, $summary)
+     on conflict (coalesce(task, ''), coalesce(job, '00000000-0000-0000-0000-000000000000'), kind) where closed_at is null
+     do update set summary = excluded.summary`,
   ),
   closeOfTask: statement<{ id: string }>(
     'teams.attention_close_of_task',

@@ -132,6 +132,19 @@ describe('the end of a Dispatch', () => {
     expect(await farm.teams.sweeps.retestLanes()).not.toContain(left.task);
   });
 
+  it('I3 gives a closed Dispatch one successor, however many controllers find it at once', async () => {
+    const other = farm.another();
+    const tasks: string[] = [];
+    for (let n = 0; n < 5; n += 1) tasks.push((await farm.alone()).task);
+    const among = tasks.map((task) => `'${task}'`).join();
+    await farm.sql(`update job set state = 'done', settled_at = now() where scope in (${among})`);
+    await farm.sql(`update dispatch set closed_at = now(), closed_reason = 'drained' where task in (${among})`);
+    const sweeps = [farm.teams, other.teams, farm.teams].map((teams) => teams.sweeps.retestLanes());
+    const changed = (await Promise.all(sweeps)).flat().filter((task) => tasks.includes(task));
+    expect(changed.sort()).toEqual([...tasks].sort());
+    for (const task of tasks) expect(await dispatchesOf(task)).toHaveLength(2);
+  });
+
   it('retry opens a new attempt from the head of the line, told why, while the budget lasts', async () => {
     const { task, worker } = await farm.alone();
     const north = worker('north');

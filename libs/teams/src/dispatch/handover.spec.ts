@@ -166,6 +166,36 @@ describe('a handover', () => {
     });
   });
 
+  it('H20 names what the repository ignores, when the worker took it along, and is refused by name when it did not', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    const lease = await north.begin();
+    const files = { '.gitignore': 'dist/\n', 'dist/report.md': 'r\n' };
+    const [without, along] = [await north.work(lease, files), await north.work(lease, files, ['dist/report.md'])];
+    const body = { ...green, files: [{ path: 'dist/report.md' }] };
+    for (const work of [without, along]) await north.upload(lease, work);
+    const end = (callId: string, commit: string) => ({ handover: { call_id: callId }, commit });
+    const [first, second] = [randomUUID(), randomUUID()];
+    await north.checkpoint(lease, body, first);
+    await expect(north.complete(lease, 'handover', end(first, without.commit))).rejects.toMatchObject({
+      code: 'handover_refused',
+    });
+    await north.checkpoint(lease, body, second);
+    await north.complete(lease, 'handover', end(second, along.commit));
+    expect((await farm.view(task)).result).toMatchObject({ commit: along.commit, files: [{ path: 'dist/report.md' }] });
+  });
+
+  it('D20 moves the line only from where the Dispatch had begun', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    const lease = await north.begin();
+    const work = await north.work(lease, { 'a.txt': 'a\n' });
+    await north.upload(lease, work);
+    await farm.sql(`update assignment set line_head = '${'0'.repeat(40)}' where task = '${task}'`);
+    await expect(north.complete(lease, 'drained', { commit: work.commit })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await written(task)).toEqual(nothing);
+  });
+
   it('D6 never ends silent or crashed once it was kept', async () => {
     const { worker } = await farm.alone();
     const north = worker('north');
@@ -235,7 +265,7 @@ describe('a handover', () => {
     ]);
   });
 
-  it('D12 I1 may come before the started beat: the call counts as it', async () => {
+  it('D12 may come before the started beat: the call counts as it', async () => {
     const { task, worker } = await farm.alone();
     const north = worker('north');
     const lease = await north.claim();

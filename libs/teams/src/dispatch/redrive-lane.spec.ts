@@ -12,7 +12,9 @@ const redrive = (job: string) => farm.tx((tx) => farm.queue.redrive(tx, job));
 const requeue = (job: string) => farm.tx((tx) => farm.queue.requeue(tx, job));
 const refused = { code: 'not_resumable' };
 const openOf = (task: string) =>
-  farm.sql(`select d.reason, d.caused_by, j.state from dispatch d join job j on j.id = d.id where d.task = '${task}' and d.closed_at is null`);
+  farm.sql(
+    `select d.reason, d.caused_by, j.state from dispatch d join job j on j.id = d.id where d.task = '${task}' and d.closed_at is null`,
+  );
 
 describe('requeue and redrive of a Dispatch', () => {
   it('H9 I3 put nothing back but the current Dispatch of its lane, while the Task runs', async () => {

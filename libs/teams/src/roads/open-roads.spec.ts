@@ -61,9 +61,13 @@ describe('the roads', () => {
     const { rescues } = await farm.view(task);
     expect(rescues).toMatchObject([{ commit: work.commit, member_id: 'lead', ref: `${lost.id}/1/${work.commit}` }]);
     const store = join(farm.data, 'tasks', task, 'store.git');
-    expect(plainGit(store, ['--git-dir=.', 'show', `refs/longshore/rescue/${lost.id}/1/${work.commit}:late.txt`])).toBe('late');
+    expect(plainGit(store, ['--git-dir=.', 'show', `refs/longshore/rescue/${lost.id}/1/${work.commit}:late.txt`])).toBe(
+      'late',
+    );
 
-    await expect(south.complete(lease, 'crashed', { commit: work.commit })).rejects.toMatchObject({ code: 'commit_refused' });
+    await expect(south.complete(lease, 'crashed', { commit: work.commit })).rejects.toMatchObject({
+      code: 'commit_refused',
+    });
     await south.handOver(lease, { summary: 'Done', outcome: 'green' }, { 'mine.txt': 'mine\n' });
     const { result, rescues: after } = await farm.view(task);
     expect(result?.files_changed).toMatchObject([{ path: 'mine.txt' }]);
@@ -93,7 +97,9 @@ describe('the roads', () => {
     expect((await farm.view(task)).rescues).toEqual([]);
     await farm.time.pass(leaseTime);
     await farm.queue.sweep();
-    expect((await farm.view(task)).rescues).toMatchObject([{ commit: work.commit, why: 'its machine was lost before it reported' }]);
+    expect((await farm.view(task)).rescues).toMatchObject([
+      { commit: work.commit, why: 'its machine was lost before it reported' },
+    ]);
   });
 
   it('H5 refuse a pack whose commit does not stand on the pinned base, by name, and list nothing', async () => {
@@ -151,7 +157,13 @@ describe('the roads', () => {
     const dir = aRepository({ 'a.txt': 'a\n' });
     const made = await bundleCheckout({ dir, out: join(tempDir('bundle'), 'source.bundle') });
     await farm.teams.roads.takeSource(person, made.sha256, Readable.from([readFileSync(made.bundle)]));
-    const source = { kind: 'bundle' as const, sha256: made.sha256, commit: made.base, head: made.head, dirty: made.dirty };
+    const source = {
+      kind: 'bundle' as const,
+      sha256: made.sha256,
+      commit: made.base,
+      head: made.head,
+      dirty: made.dirty,
+    };
     const { task, worker } = await farm.alone({ source });
     const north = worker('north');
     await north.handOver(await north.begin(), { summary: 'Done', outcome: 'green' }, { 'b.txt': 'b\n' });

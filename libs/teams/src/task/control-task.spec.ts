@@ -79,7 +79,7 @@ describe('the control of a Task', () => {
   });
 
   it('H12 D9 has one winner between cancel and a completion, and never a deadlock', async () => {
-    const rounds = 25;
+    const rounds = 40;
     const won = { cancelled: 0, completed: 0 };
     for (let n = 0; n < rounds; n += 1) {
       const { task, worker } = await farm.alone();
@@ -121,7 +121,7 @@ describe('the control of a Task', () => {
     });
   });
 
-  it('D8 holds what a retry opens and what is lost while the Task is paused, until Resume', async () => {
+  it('D8 I26 holds what a retry opens and what is lost while the Task is paused, until Resume', async () => {
     const [retried, lost, moved] = [await farm.alone(), await farm.alone(), await farm.alone()];
     const north = retried.worker('north');
     const lease = await north.begin();

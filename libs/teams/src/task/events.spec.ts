@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { withClient } from '../../../../test/support/test-run.js';
 import { aTeamFarm, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { withClient } from '../../../../test/support/test-run.js';
 import { taskSql } from '../sql.js';
 
 let farm: TeamFarm;
@@ -38,7 +38,9 @@ describe('the record of a Task', () => {
 
   it('I19 can not be rewritten by a controller', async () => {
     const task = await farm.start();
-    await expect(farm.sql(`update task_event set type = 'x' where task = '${task}'`)).rejects.toThrow('permission denied');
+    await expect(farm.sql(`update task_event set type = 'x' where task = '${task}'`)).rejects.toThrow(
+      'permission denied',
+    );
     await expect(farm.sql(`delete from task_event where task = '${task}'`)).rejects.toThrow('permission denied');
   });
 

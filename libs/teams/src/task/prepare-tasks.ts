@@ -16,9 +16,16 @@ const batch = 16;
  */
 export async function prepareTasks(parts: TeamParts): Promise<readonly string[]> {
   const moved: string[] = [];
+  const faults: unknown[] = [];
   for (const { id } of await parts.database.all(taskSql.preparing, { limit: batch })) {
-    if (await prepareTask(parts, id)) moved.push(id);
+    try {
+      if (await prepareTask(parts, id)) moved.push(id);
+    } catch (fault) {
+      // One Task's trouble is not the others' (H13); the next sweep tries it again.
+      faults.push(fault);
+    }
   }
+  if (faults.length > 0) throw new AggregateError(faults, 'Some Tasks could not be prepared.');
   return moved;
 }
 

@@ -84,12 +84,31 @@ describe('a Task that is started', () => {
   it('I25 I4 leaves nothing of a beginning that broke off, and begins once after it', async () => {
     const task = await farm.start();
     const { mend } = await farm.breakAt(task, 'dispatch_opened');
-    await expect(farm.teams.sweeps.prepareTasks()).rejects.toThrow('broken off');
+    const rung = farm.rings.length;
+    await expect(farm.teams.sweeps.prepareTasks()).rejects.toThrow('could not be prepared');
     expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
     expect(await farm.view(task)).toMatchObject({ status: 'preparing', team: [] });
+    expect(farm.rings).toHaveLength(rung);
     await mend();
     await farm.teams.sweeps.prepareTasks();
     expect(await rootsOf(task)).toEqual([{ jobs: 1, dispatches: 1 }]);
+  });
+
+  it('I2 has one open Assignment for each member and one current Dispatch for each Assignment, whoever writes', async () => {
+    const task = await farm.task();
+    const columns = 'task, member, prompt, children_limit, retry_limit, line_base, line_head';
+    await expect(
+      farm.sql(
+        `insert into assignment (id, ${columns}) select gen_random_uuid(), ${columns} from assignment where task = '${task}'`,
+      ),
+    ).rejects.toThrow('assignment_open');
+    const [job] = await farm.sql<{ id: string }>(`select id from job where scope = '${task}'`);
+    const other = await farm.task();
+    await farm.sql(`update dispatch set closed_at = now(), closed_reason = 'drained' where task = '${other}'`);
+    await expect(
+      farm.sql(`update dispatch set task = '${task}', caused_by = id, closed_at = null, closed_reason = null,
+        assignment = (select assignment from dispatch where id = '${job?.id}') where task = '${other}'`),
+    ).rejects.toThrow('dispatch_current');
   });
 
   it('starts from the checkout that was uploaded, its unfinished work in the base', async () => {
