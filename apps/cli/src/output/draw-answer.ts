@@ -1,23 +1,28 @@
 import { stringify } from 'yaml';
 import type { Paint } from './screen.js';
 import { drawPairs, drawTable } from './table.js';
-import { plainText } from './terminal-text.js';
+import { plainLine, plainText } from './terminal-text.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The answer of any operation as text: its lists as tables, documents inside it as YAML, the rest as names and values. `columns`
- * narrows the tables.
+ * The answer of any operation as text: names and values, its lists as tables, documents inside it as YAML, and how to see more.
+ * `columns` narrows the tables.
  */
 export function drawAnswer(answer: unknown, paint: Paint, columns?: readonly string[]): string {
   if (!isRow(answer)) return drawPairs([['answer', answer]], paint);
-  const entries = Object.entries(answer).filter(([name, value]) => name !== 'next_cursor' || value !== null);
+  const { next_cursor: more, ...facts } = answer;
+  const entries = Object.entries(facts);
+  const single = entries.filter(([, value]) => !isRows(value) && !isDeep(value));
   const lists = entries.flatMap(([name, value]) => (isRows(value) ? [drawList(name, value, paint, columns)] : []));
   const deep = entries.filter(([, value]) => isDeep(value));
   const documents = deep.map(([name, value]) => `${paint.bold(name)}\n${plainText(stringify(value)).trimEnd()}`);
-  const single = entries.filter(([, value]) => !isRows(value) && !isDeep(value));
-  const pairs = single.length === 0 ? [] : [drawPairs(single, paint)];
-  return [...lists, ...pairs, ...documents].join('\n\n');
+  return [
+    ...(single.length === 0 ? [] : [drawPairs(single, paint)]),
+    ...lists,
+    ...documents,
+    ...(typeof more === 'string' ? [paint.dim(`more with --cursor ${plainLine(more)}`)] : []),
+  ].join('\n\n');
 }
 
 function drawList(name: string, rows: readonly Row[], paint: Paint, columns?: readonly string[]): string {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { FarmError, type TaskEvent, type TaskView, taskEvents, taskGet } from '#contracts';
 import type { FarmClient } from '../../client/farm-client.js';
+import { plainLine } from '../../output/terminal-text.js';
 import { CommandFailed, type CommandRun } from '../frame.js';
 import { drawResult } from './draw-task.js';
 import { eventLine } from './event-line.js';
@@ -15,6 +16,8 @@ export interface Follow {
   readonly signal: AbortSignal;
   readonly onEvent: (event: TaskEvent) => void;
   readonly onStatus?: (status: string) => void;
+  /** Nothing happened for a while. */
+  readonly onQuiet?: () => Promise<void>;
   /** The farm stopped answering; it is asked again each second. */
   readonly onAway?: () => void;
 }
@@ -35,6 +38,7 @@ export async function followEvents(follow: Follow): Promise<TaskView> {
     after = page.events.at(-1)?.seq ?? after;
     if (page.status !== status) onStatus?.(page.status);
     status = page.status;
+    if (page.events.length === 0 && !terminal.has(page.status)) await follow.onQuiet?.();
     // A last look without news: what comes with the terminal status has been seen.
     if (terminal.has(status) && page.events.length === 0)
       return await client.call(taskGet, { task_id: taskId }, { signal });
@@ -57,13 +61,22 @@ async function untilAnswered<T>(ask: () => Promise<T>, { signal, onAway }: Follo
 /** `task watch`: the steps as they come, then the Result. Ends 0 for a green Task, 1 for a blocked or cancelled one. */
 export async function followTask(run: CommandRun, taskId: string): Promise<void> {
   const { screen, surroundings } = run;
+  const client = await run.client();
+  let needs = '';
   const view = await followEvents({
-    client: await run.client(),
+    client,
     taskId,
     signal: surroundings.signal,
     onEvent: (event) => {
       screen.answer(event);
       screen.show(eventLine(event, screen.paint));
+    },
+    // A record that says nothing is no comfort: what the Task waits for is told once.
+    onQuiet: async () => {
+      const { attention } = await client.call(taskGet, { task_id: taskId });
+      const now = attention.map(({ summary }) => plainLine(summary)).join(' ');
+      if (now !== '' && now !== needs) screen.say(`${screen.paint.yellow('needs you')}: ${now}`);
+      needs = now;
     },
     onAway: () => screen.say('the farm does not answer; waiting for it'),
     onStatus: (status) => {
