@@ -28,14 +28,18 @@ describe('a machine', () => {
 
   it('H11 that is broken spends nothing: of 50 jobs on a broken and a good one all are green, and it is quarantined', async () => {
     farm = await Farm.start({ workers: ['good'], slots: 4 });
-    // A git that is none: every workspace fails on this machine.
+    // A git that answers its version and nothing else: every workspace fails on this machine.
     const bin = join(farm.data, 'broken-bin');
     mkdirSync(bin);
-    writeFileSync(join(bin, 'git'), '#!/bin/sh\nexit 127\n', { mode: 0o755 });
-    const broken = await farm.join('broken', {
-      slots: 4,
-      env: { PATH: `${bin}:${process.env.PATH}`, LONGSHORE_WORKER_ANYWAY: '1' },
-    });
+    const real = process.env.PATH ?? '';
+    writeFileSync(
+      join(bin, 'git'),
+      `#!/bin/sh\n[ "$1" = --version ] && PATH='${real}' exec git --version\nexit 127\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    const broken = await farm.join('broken', { slots: 4, env: { PATH: `${bin}:${real}` } });
     const tasks: string[] = [];
     for (let n = 0; n < 50; n += 1) tasks.push(await farm.startTask(quick(n)));
     for (const task of tasks) {
@@ -55,7 +59,7 @@ describe('a machine', () => {
     await expect(
       startWorker({ name: 'copy', home: copy, url: farm.url, log: join(farm.data, 'copy.log') }),
     ).rejects.toMatchObject({
-      code: 'unavailable',
+      code: 'identity_in_use',
     });
     const task = await farm.startTask(quick(1));
     expect((await farm.until(task)).result?.outcome).toBe('green');

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startServices } from '../../apps/cli/src/services/services.js';
 import { Farm } from '../support/farm.js';
 import { waitUntil } from '../support/wait-until.js';
 

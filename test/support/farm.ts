@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { z } from 'zod';
 import {
-  type Contract,
   type InputOf,
   queueList,
   taskControl,
@@ -214,7 +213,8 @@ export class Farm {
     const bundle = join(tempDir('result'), 'result.bundle');
     await this.client.getResult(taskId, bundle);
     const clone = tempDir('clone');
-    plainGit(clone, ['clone', '--quiet', '--no-checkout', bundle, '.']);
+    plainGit(clone, ['init', '--quiet']);
+    plainGit(clone, ['fetch', '--quiet', bundle, 'refs/longshore/base']);
     const commit = (await this.task(taskId)).result?.commit;
     return plainGit(clone, ['show', `${commit}:${path}`]);
   }

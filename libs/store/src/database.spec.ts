@@ -4,6 +4,10 @@ import { type Database, openDatabase } from './database.js';
 import { statement } from './statement.js';
 
 const sql = {
+  endOthers: statement<unknown>(
+    'spec.end_others',
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  ),
   create: statement<unknown>('spec.create', 'create table note (id integer primary key, text text not null)'),
   add: statement<unknown>('spec.add', 'insert into note (id, text) values ($id, $text)'),
   count: statement<{ count: number }>('spec.count', 'select count(*) from note where id >= $from'),
@@ -67,6 +71,16 @@ describe('a transaction', () => {
   it('can not write when it is for reading', async () => {
     const writing = database.reading((tx) => tx.run(sql.add, { id: 40, text: 'a' }));
     await expect(writing).rejects.toMatchObject({ code: '25006' });
+  });
+
+  it('fails, and not the process with it, when the server ends its connection; the next one works', async () => {
+    const failing = database.transaction(async (tx) => {
+      await tx.run(sql.add, { id: 60, text: 'a' });
+      await database.run(sql.endOthers);
+      await tx.run(sql.add, { id: 61, text: 'b' });
+    });
+    await expect(failing).rejects.toThrow();
+    expect(await countFrom(60)).toBe(0);
   });
 
   it('says which parameter is missing before anything is sent', async () => {

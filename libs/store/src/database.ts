@@ -189,5 +189,7 @@ export function openDatabase({
     keepAlive: true,
   });
   pool.on('error', onIdleError);
+  // A connection that breaks while it is in use fails the statement that waits; without a listener it would end the process.
+  pool.on('connect', (client) => client.on('error', ignore));
   return new PoolDatabase(pool);
 }

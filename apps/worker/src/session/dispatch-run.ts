@@ -89,7 +89,7 @@ export class DispatchRun {
     }
     this.marker = prepared.marker;
     const { backend, fell_back, reasons, prepare_ms } = prepared.isolation;
-    this.say('workspace', { backend, fell_back, reasons, prepare_ms });
+    this.say('workspace', { path: this.folder.work, backend, fell_back, reasons, prepare_ms });
     return this.work(prepared);
   }
 
