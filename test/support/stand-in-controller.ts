@@ -69,6 +69,9 @@ export class StandInController {
   readonly heard: Heard[] = [];
   /** Where each download of a bundle began. */
   readonly ranges: number[] = [];
+  /** The most member calls that were under way at once. */
+  memberCallsMost = 0;
+  private memberCallsNow = 0;
   readonly calls: { operation: string; callId: string; input: unknown }[] = [];
   weather: (heard: Heard) => Weather = () => 'fine';
   leaseMs = 3_000;
@@ -215,12 +218,16 @@ export class StandInController {
     if (weather === 'cut_before') return void request.socket.destroy();
     if (typeof weather === 'object' && 'problem' in weather)
       throw new FarmError(isFarmErrorCode(weather.problem) ? weather.problem : 'internal');
-    const reply = await this.handle(request, heard, body, response);
-    if (weather === 'cut_after') return void request.socket.destroy();
-    if (typeof weather === 'object' && 'lateMs' in weather) await pause(weather.lateMs, undefined, { ref: false });
-    if (reply === undefined) return;
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(reply));
+    const isMember = /operations\/(?!job_)/.test(path);
+    if (isMember) this.memberCallsMost = Math.max(this.memberCallsMost, ++this.memberCallsNow);
+    try {
+      const reply = await this.handle(request, heard, body, response);
+      if (typeof weather === 'object' && 'lateMs' in weather) await pause(weather.lateMs, undefined, { ref: false });
+      if (weather === 'cut_after') request.socket.destroy();
+      else if (reply !== undefined) sendJson(response, reply);
+    } finally {
+      if (isMember) this.memberCallsNow -= 1;
+    }
   }
 
   private async handle(
@@ -436,6 +443,11 @@ export class StandInController {
         .pipe(response, { end: false });
     return undefined;
   }
+}
+
+function sendJson(response: ServerResponse, value: unknown): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(value));
 }
 
 function checkpointReply(input: CheckpointInput): unknown {

@@ -1,5 +1,5 @@
 /** What happens, for whoever watches the worker's stdout: one JSON line each. Nothing reads them back. */
-export type WorkerEvent =
+type WorkerEvent =
   | 'claimed'
   | 'workspace'
   | 'started'
@@ -20,7 +20,6 @@ export type WorkerEvent =
   | 'retained'
   | 'salvaged'
   | 'draining'
-  | 'bell'
   | 'beat_unanswered'
   | 'beat_answered';
 

@@ -11,7 +11,7 @@ export interface JoinTicket {
 }
 
 /** `ls-join.<secret>.<fingerprint>`. @throws FarmError `ticket_invalid`, without the text */
-export function parseTicket(text: string): JoinTicket {
+function parseTicket(text: string): JoinTicket {
   const whole = text.trim();
   const fingerprint = /^ls-join\.[A-Za-z0-9_-]{22,}\.([A-Za-z0-9_-]{43})$/.exec(whole)?.[1];
   if (fingerprint !== undefined) return { text: whole, fingerprint };

@@ -1,0 +1,68 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import type { DispatchPayload } from '#contracts';
+import { tempDir } from '../../../../test/support/temp-dir.js';
+import { renderTaskDirectory } from './task-directory.js';
+
+const payload: DispatchPayload = {
+  task_id: 't_0a1b2c3d',
+  member_id: 'mender',
+  title: 'Mend the test',
+  provider: 'scripted',
+  base: '0'.repeat(40),
+  task_directory: '.longshore/t_0a1b2c3d',
+  isolation: { required: [] },
+};
+
+describe('the Task directory', () => {
+  it('holds the manifest and the folders of the member', async () => {
+    const workspace = tempDir();
+    await renderTaskDirectory(workspace, payload);
+    await renderTaskDirectory(workspace, payload);
+    const at = join(workspace, payload.task_directory);
+    expect(readdirSync(at).sort()).toEqual(['artifacts', 'manifest.md', 'notes']);
+    expect(readFileSync(join(at, 'manifest.md'), 'utf8')).toContain('Mend the test');
+    expect(statSync(join(at, 'notes', 'mender')).isDirectory()).toBe(true);
+  });
+
+  it("leaves the repository's own .longshore as it is", async () => {
+    const workspace = tempDir();
+    mkdirSync(join(workspace, '.longshore', 'agents'), { recursive: true });
+    writeFileSync(join(workspace, '.longshore', 'agents', 'own.md'), 'own');
+    await renderTaskDirectory(workspace, payload);
+    expect(readFileSync(join(workspace, '.longshore', 'agents', 'own.md'), 'utf8')).toBe('own');
+  });
+
+  it.each([
+    ['.longshore', '.longshore'],
+    ['the Task directory', '.longshore/t_0a1b2c3d'],
+    ['its notes', '.longshore/t_0a1b2c3d/notes'],
+    ["a member's notes", '.longshore/t_0a1b2c3d/notes/mender'],
+  ])('H21 writes nothing through a symlink at %s', async (_, link) => {
+    const [workspace, outside] = [tempDir('workspace'), tempDir('outside')];
+    mkdirSync(join(workspace, link, '..'), { recursive: true });
+    symlinkSync(outside, join(workspace, link));
+    await expect(renderTaskDirectory(workspace, payload)).rejects.toMatchObject({ code: 'invalid_task_path' });
+    expect(readdirSync(outside)).toEqual([]);
+  });
+
+  it('H21 writes no manifest through a symlink', async () => {
+    const [workspace, outside] = [tempDir('workspace'), tempDir('outside')];
+    mkdirSync(join(workspace, payload.task_directory), { recursive: true });
+    symlinkSync(join(outside, 'written'), join(workspace, payload.task_directory, 'manifest.md'));
+    await renderTaskDirectory(workspace, payload);
+    expect(existsSync(join(outside, 'written'))).toBe(false);
+  });
+
+  it.each(['.longshore', '../t_0a1b2c3d', '.longshore/t_0a1b2c3d/..', 'src'])(
+    'H21 takes no other name: %s',
+    async (name) => {
+      const workspace = tempDir();
+      await expect(renderTaskDirectory(workspace, { ...payload, task_directory: name })).rejects.toMatchObject({
+        code: 'invalid_task_path',
+      });
+      expect(readdirSync(workspace)).toEqual([]);
+    },
+  );
+});
