@@ -109,9 +109,9 @@ describe('a handover', () => {
     const next = await north.claim([{ job_id: lease.id, lease_id: lease.lease_id }]);
     expect(next).toMatchObject({ id: lease.id, epoch: 2, continues: true });
     await expect(north.plan(next, [])).rejects.toMatchObject({ code: 'stale_dispatch' });
+    expect(await farm.sql(`select recoveries from assignment where task = '${task}'`)).toEqual([{ recoveries: 0 }]);
     await north.complete(next, 'handover', { handover: { call_id: callId } });
     expect(await written(task)).toEqual({ checkpoints: 1, handovers: 1, closed: 1, dispatches: 1 });
-    expect(await farm.sql(`select recoveries from assignment where task = '${task}'`)).toEqual([{ recoveries: 0 }]);
   });
 
   it('D1 I22 changes nothing when a file that it names is not in the captured work, and leaves room for a better one', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { aTeamFarm, leaseTime, person, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { waitUntil } from '../../../../test/support/wait-until.js';
 import { lockTask } from './lock-task.js';
 import { pauseTask } from './pause-task.js';
 
@@ -76,6 +77,27 @@ describe('the control of a Task', () => {
     await farm.queue.sweep();
     expect(await farm.sql(`select state from job where scope = '${task}'`)).toEqual([{ state: 'cancelled' }]);
     await expect(worker('south').claim()).rejects.toThrow('nothing to claim');
+  });
+
+  it('H12 lets a completion wait for the Task before it touches the job, so that a cancel that came first goes through', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    const lease = await north.begin();
+    const callId = randomUUID();
+    await north.checkpoint(lease, green, callId);
+    const [action] = (await farm.view(task)).actions;
+    const input = { task_id: task, action_id: action?.id ?? '' };
+    const waiting = () =>
+      farm.sql(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+    const { completed } = await farm.tx(async (tx) => {
+      await lockTask(tx, task);
+      const completed = north.complete(lease, 'handover', { handover: { call_id: callId } });
+      await waitUntil(async () => (await waiting()).length > 0, { what: 'the completion waits' });
+      await farm.teams.tasks.control(tx, { principal: person }, input);
+      return { completed };
+    });
+    expect(await completed).toEqual({ state: 'cancelled', kept: true });
+    expect(await farm.view(task)).toMatchObject({ status: 'cancelled', result: null });
   });
 
   it('H12 D9 has one winner between cancel and a completion, and never a deadlock', async () => {

@@ -168,6 +168,17 @@ describe('a Task that is started', () => {
     expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
   });
 
+  it('D19 is not begun when the cancel comes while git is at work on its source', async () => {
+    const checkout = await aCheckout();
+    await checkout.upload();
+    const task = await farm.start({ source: checkout.source });
+    const preparing = farm.teams.sweeps.prepareTasks();
+    await farm.control(task, 'cancel');
+    await preparing;
+    expect(await farm.view(task)).toMatchObject({ status: 'cancelled' });
+    expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
+  });
+
   it('D19 keeps an upload for an hour, and longer only while a Task is still to take it in', async () => {
     const [forgotten, named] = [await aCheckout({ 'x.txt': 'x\n' }), await aCheckout({ 'y.txt': 'y\n' })];
     await forgotten.upload();
