@@ -166,7 +166,6 @@ class OpenGate<Services> implements Gate<Services> {
     const receipt = receiptOf(operation, call);
     for (;;) {
       trail.restart();
-      if (call.job) trail.under({ job: call.job.job, epoch: call.job.epoch });
       const { output, wait } = await database.transaction(async (tx) => {
         if (receipt) return await this.once(operation, receipt, call, trail, tx, work, input);
         const attempt = await work(tx);

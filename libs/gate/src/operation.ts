@@ -31,7 +31,7 @@ export interface Access {
 
 /** What a call leaves in the audit beside its own row. */
 export interface AuditNotes {
-  /** Under which lease the call was made. */
+  /** Under which lease the call was made, however it ends. */
   under(lease: AuditedLease): void;
   /** Rows in place of the call's own; none for what is counted elsewhere (A7.9). */
   instead(leases: readonly AuditedLease[]): void;

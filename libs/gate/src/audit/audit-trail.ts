@@ -20,6 +20,7 @@ interface Noted {
 /** What one call leaves in the audit: who, by which door, which input by its keyed hash, how it ended (A7.4 to A7.7). */
 export class AuditTrail implements AuditNotes {
   private rows: readonly Noted[];
+  private lease: AuditedLease | undefined;
   private hash: Buffer | undefined;
 
   constructor(
@@ -35,7 +36,7 @@ export class AuditTrail implements AuditNotes {
   }
 
   under(lease: AuditedLease): void {
-    this.rows = this.rows.map((row) => (row.lease ? row : { ...row, lease }));
+    this.lease = lease;
   }
 
   instead(leases: readonly AuditedLease[]): void {
@@ -53,13 +54,10 @@ export class AuditTrail implements AuditNotes {
 
   /** In its own transaction, after the rollback (A7.7). */
   async writeFailure(queries: Queries, code: FarmErrorCode): Promise<void> {
-    await queries.run(
-      gateSql.audit,
-      this.parameters({ ...this.rows[0], operation: this.call.operation }, `error:${code}`),
-    );
+    await queries.run(gateSql.audit, this.parameters({ operation: this.call.operation }, `error:${code}`));
   }
 
-  private parameters({ operation, lease }: Noted, outcome: string) {
+  private parameters({ operation, lease = this.lease }: Noted, outcome: string) {
     const { door, principal, input } = this.call;
     return {
       kind: `call:${operation}`,

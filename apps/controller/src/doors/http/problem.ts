@@ -42,5 +42,8 @@ export function problemOf(error: FarmError, instance: string) {
 export function sendProblem(reply: FastifyReply, error: FarmError): FastifyReply {
   const problem = problemOf(error, `urn:longshore:call:${reply.request.id}`);
   if (error.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer');
-  return reply.code(problem.status).header('content-type', 'application/problem+json').send(JSON.stringify(problem));
+  return reply
+    .code(problem.status)
+    .header('content-type', 'application/problem+json; charset=utf-8')
+    .send(JSON.stringify(problem));
 }

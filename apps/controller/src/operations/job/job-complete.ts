@@ -10,12 +10,12 @@ export const jobCompleteOperation = operation(
   {
     /** Git and disk: unpack, check, pin. Outside any transaction and safe to repeat. */
     prepare({ ended, result, ...fence }, call) {
+      call.audit.under({ job: fence.job_id, epoch: fence.epoch });
       return call.services.queue.prepareCompletion(holderOf(call), fence, { ended, result });
     },
 
     async run({ ended, result, ...fence }, prepared, call, tx) {
       const { queue, identity } = call.services;
-      call.audit.under({ job: fence.job_id, epoch: fence.epoch });
       const [answer] = await Promise.all([
         queue.complete(tx, holderOf(call), fence, { ended, result }, prepared),
         // What ends while preparing ends at once: there was no beat to speak of, and no look for one.
