@@ -391,8 +391,8 @@ const claimMutants: readonly [string, Mutant][] = [
     'the state, as another claimed it meanwhile',
     {
       of: claimSql.claim,
-      predicate: /j\.id = h\.id and j\.state = 'queued'/,
-      instead: 'j.id = h.id',
+      predicate: /where j\.state = 'queued'\s+limit/,
+      instead: 'limit',
       // Both stop between their snapshot and the job's lock.
       alsoFor: (stated) =>
         stated.name === claimSql.claim.name
@@ -486,31 +486,33 @@ async function continuesFor(
   return claimed?.continues ?? false;
 }
 
-/** A write that was sent in time and waited for a lock until after the lease's end. */
-const lateWrite =
-  (write: (world: World, worker: TestWorker, lease: LeasedJob) => Promise<boolean>) => async (world: World) => {
-    await world.farm.submit();
-    const north = world.worker('north');
-    const lease = await north.claimOne();
-    const locked = Promise.withResolvers<void>();
-    const go = Promise.withResolvers<void>();
-    const blocker = world.farm.tx(async (tx) => {
-      await tx.first(leaseSql.lock, { job_id: lease.id });
-      locked.resolve();
-      await go.promise;
-    });
-    await locked.promise;
-    const late = write(world, north, lease);
-    await untilWaiting(1);
-    await world.farm.time.pass(leaseTime);
-    go.resolve();
-    await blocker;
-    return late;
-  };
-const completeLate = lateWrite(
-  (world, worker, lease) => fenced.complete?.write(world, worker, lease) ?? Promise.resolve(false),
-);
-const beatLate = lateWrite(async (_, worker, lease) => (await worker.beat(lease)).held);
+/** Beats of two leases that were sent in time; the second's job was in other hands until after its end. */
+const beatLate = async (world: World) => {
+  await world.farm.submitMany(2);
+  const north = world.worker('north');
+  const [first, second] = await north.claim(2);
+  if (!first || !second) throw new Error('there was nothing to claim');
+  const locked = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const blocker = world.farm.tx(async (tx) => {
+    await tx.first(leaseSql.lock, { job_id: second.id });
+    locked.resolve();
+    await go.promise;
+  });
+  await locked.promise;
+  const beats = [first, second].map((lease) => ({
+    ...fenceOf(lease),
+    phase: 'preparing' as const,
+    idle_ms: 0,
+    acks: [],
+  }));
+  const late = world.queue.heartbeat(north.claimer, beats);
+  await untilWaiting(1);
+  await world.farm.time.pass(leaseTime);
+  go.resolve();
+  await blocker;
+  return (await late)[1]?.held ?? false;
+};
 
 /** An answer that was given to north, asked for by another. */
 const answeredTo =
@@ -531,12 +533,13 @@ const inScope = (within: QueueFarm['tx'], scope: string, act: (tx: Transaction) 
 
 const otherMutants: readonly [string, Mutant][] = [
   [
-    'that a completion never waits',
-    { of: leaseSql.settle, predicate: /for update skip locked/, instead: 'for update', breaks: completeLate },
-  ],
-  [
-    'that a beat never waits',
-    { of: leaseSql.beat, predicate: /for update of j skip locked/, instead: 'for update of j', breaks: beatLate },
+    'that a beat of many never waits for one',
+    {
+      of: leaseSql.beat,
+      predicate: /offset 0 for update skip locked/,
+      instead: 'offset 0 for update',
+      breaks: beatLate,
+    },
   ],
   [
     'whose answer it was',

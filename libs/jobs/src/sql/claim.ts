@@ -34,8 +34,8 @@ export interface ClaimedRow {
  *                  lease of the job's *last* lease, and that it was lost: a job put elsewhere by a person is not continued
  *  heads           the head of each class by its index, without a lock: a claimer that locked every head would hide them all
  *                  from the others. A few more than asked for, as some are in other hands
- *  picked          one row locked at a time in their order, only as many as are taken: a lateral look-up, as a join would be
- *                  planned for any limit and read the whole table. state: leased by another since the snapshot (A12.1)
+ *  picked          one row locked at a time in their order, only as many as are taken: a look-up by id alone
+ *                  (\`offset 0\`), as a join is planned for any limit and any size and may read the whole table. state: leased by another since the snapshot (A12.1)
  *  first, rest     the claim's one insert: of two equal requests one gets n = 1, the other waits for its commit and then leases
  *                  nothing at all, not even a second job (H7)
  *  advanced        virtual time goes with what is served, in steps, and never waits: two claimers that both move it lose nothing
@@ -65,9 +65,9 @@ const claim = statement<ClaimedRow>(
   ), mine as materialized (
     select j.id, j.priority, j.turn, j.seq, f.limited
     from unnest($frozen_jobs::uuid[], $frozen_leases::uuid[]) as asked (job, lease_id)
-    join job j on j.id = asked.job
+    cross join lateral (select * from job where id = asked.job offset 0) j
     join fits f on f.class = j.class
-    join lease l on l.job = j.id and l.epoch = j.epoch
+    cross join lateral (select * from lease where job = j.id and epoch = j.epoch offset 0) l
     where j.state = 'queued' and l.lease_id = asked.lease_id and l.worker = $worker and l.boot = $boot and l.ended_how = 'lost'
   ), heads as materialized (
     select true as continues, id, priority, turn, seq, limited from mine
@@ -89,8 +89,9 @@ const claim = statement<ClaimedRow>(
     from (
       select * from heads where not (select limited from found) order by continues desc, priority desc, turn, seq
     ) h cross join lateral (
-      select j.id, j.epoch from job j where j.id = h.id and j.state = 'queued' for update skip locked
+      select id, epoch, state from job where id = h.id offset 0 for update skip locked
     ) j
+    where j.state = 'queued'
     limit $limit::int
   ), granted as materialized (
     select id, epoch + 1 as epoch, continues, turn, gen_random_uuid() as lease_id,
@@ -147,12 +148,13 @@ const leasesOfRequest = statement<ClaimedRow>(
   'job.leases_of_request',
   `
   select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, true as repeated, false as twin, false as limited, 0 as seen, exists (
-      select from lease l where l.job = j.id and l.epoch = j.epoch - 1 and l.worker = r.worker and l.boot = r.boot and l.ended_how = 'lost'
+      select from (select * from lease where job = j.id and epoch = j.epoch - 1 offset 0) l
+      where l.worker = r.worker and l.boot = r.boot and l.ended_how = 'lost'
         and l.lease_id = any($frozen_leases::uuid[])
     ) as continues,
     (extract(epoch from j.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
-  from lease r join job j on j.id = r.job and j.epoch = r.epoch and j.lease_id = r.lease_id
-  where r.worker = $worker and r.boot = $boot and r.request_id = $request_id
+  from lease r cross join lateral (select * from job where id = r.job offset 0) j
+  where j.epoch = r.epoch and j.lease_id = r.lease_id and r.worker = $worker and r.boot = $boot and r.request_id = $request_id
     and j.state = 'leased' and j.lease_expires_at > (select farm_now())
   order by r.n`,
 );

@@ -12,8 +12,14 @@ import type { JobRow } from '../job.js';
  *                                  farm_now() stands still while no controller lives (H3)
  */
 const fence = `
-  j.id = $job_id and j.epoch = $epoch and j.lease_id = $lease_id and j.holder = $holder and j.boot = $boot
+  j.epoch = $epoch and j.lease_id = $lease_id and j.holder = $holder and j.boot = $boot
   and j.state = 'leased' and j.lease_expires_at > (select farm_now())`;
+
+/**
+ * By id and nothing else. \`offset 0\` keeps other conditions out, so that no plan that was made while the tables were small looks
+ * for one job among all that are leased.
+ */
+const byId = '(select * from job where id = $job_id offset 0) j';
 
 /** A job as it stands; nobody waits. */
 const find = statement<JobRow>('job.find', `select j.* from job j where j.id = $job_id`);
@@ -22,7 +28,7 @@ const find = statement<JobRow>('job.find', `select j.* from job j where j.id = $
 const lock = statement<JobRow>('job.lock', `select j.* from job j where j.id = $job_id for update`);
 
 /** The lease as it stands: for what only reads, or after the job's lock. */
-const held = statement<JobRow>('job.held', `select j.* from job j where ${fence}`);
+const held = statement<JobRow>('job.held', `select j.* from ${byId} where ${fence}`);
 
 export interface SettledRow extends JobRow {
   /** Phase before. */
@@ -32,16 +38,18 @@ export interface SettledRow extends JobRow {
 /**
  * Ends a lease with its result; a job flagged `cancel` ends cancelled, its work kept (D9). No row: not the holder, or the job is
  * in other hands at this moment: lock it and call again.
- *  skip locked   never waits, so that the fence can stand in the same statement. The row that it locks is looked at anew: a job
- *                that changed since the snapshot has to meet the whole fence again
+ *  found         first the lock, which never waits, then the fence on what was locked: the row as it is now, not as the snapshot
+ *                has it
  *  ended_hash    what the holder was answered, for the same call again (A12.9, D13)
  */
 const settle = statement<SettledRow>(
   'job.settle',
   `
-  with held as materialized (
+  with found as materialized (
+    select * from job where id = $job_id for update skip locked
+  ), held as materialized (
     select j.id, j.epoch, j.phase as was, case when j.end_kind = 'cancel' then 'cancelled' else 'done' end as ends
-    from job j where ${fence} for update skip locked
+    from found j where ${fence}
   ), ended as (
     update lease l set ended_at = (select farm_now()), ended_how = held.ends, ended_hash = $hash,
       answer = jsonb_build_object('state', held.ends, 'kept', true)
@@ -70,7 +78,8 @@ export interface EndedLease {
  */
 const ended = statement<EndedLease>(
   'job.ended',
-  `select ended_hash, answer from lease where job = $job_id and epoch = $epoch and lease_id = $lease_id and worker = $holder`,
+  `select ended_hash, answer from (select * from lease where job = $job_id and epoch = $epoch offset 0) l
+   where lease_id = $lease_id and worker = $holder`,
 );
 
 /**
@@ -143,11 +152,10 @@ const beat = statement<BeatenRow>(
       with ordinality as b (job_id, epoch, lease_id, phase, session_ref, idle_ms, progress, n)
   ), held as materialized (
     select j.id, j.phase as was, b.*
-    from beat b join job j on j.id = b.job_id
+    from beat b cross join lateral (select * from job where id = b.job_id offset 0 for update skip locked) j
     where j.epoch = b.epoch and j.lease_id = b.lease_id and j.holder = $holder and j.boot = $boot
       and j.state = 'leased' and j.lease_expires_at > (select farm_now())
       and not (j.kind = any($ruled::text[]) and (b.progress is not null or (j.phase = 'preparing' and b.phase <> 'preparing')))
-    for update of j skip locked
   ), counted as (
     update lease l set beats = beats + 1, first_beat_at = coalesce(first_beat_at, (select farm_now())), last_beat_at = (select farm_now()),
       progress = coalesce(held.progress, l.progress)
@@ -177,9 +185,10 @@ const acknowledge = statement<unknown>(
   `
   update signal s set outcome = a.outcome
   from unnest($jobs::uuid[], $epochs::bigint[], $lease_ids::uuid[], $seqs::int[], $outcomes::text[])
-    as a (job_id, epoch, lease_id, seq, outcome), job j
+    as a (job_id, epoch, lease_id, seq, outcome)
+  cross join lateral (select * from job where id = a.job_id offset 0) j
   where s.job = a.job_id and s.seq = a.seq and (s.outcome is null or s.outcome = 'queued')
-    and j.id = a.job_id and j.epoch = a.epoch and j.lease_id = a.lease_id and j.holder = $holder and j.boot = $boot
+    and j.epoch = a.epoch and j.lease_id = a.lease_id and j.holder = $holder and j.boot = $boot
     and j.state = 'leased' and j.lease_expires_at > (select farm_now())`,
 );
 

@@ -50,9 +50,10 @@ const flagEnd = statement<{ id: string }>(
   `update job set end_kind = $kind, end_reason = $reason
    where scope = $scope and state = 'leased' and end_kind is distinct from 'cancel' returning id`,
 );
+/** One job, whose lock is held and which is leased. */
 const flagEndOf = statement<JobRow>(
   'job.flag_end_of',
-  `update job set end_kind = 'cancel', end_reason = $reason where id = $job_id and state = 'leased' returning *`,
+  `update job set end_kind = 'cancel', end_reason = $reason where id = $job_id returning *`,
 );
 const unflagPause = statement<{ id: string }>(
   'job.unflag_pause',

@@ -52,8 +52,8 @@ const stillDue = statement<DueJob>(
   'job.still_due',
   `
   select j.*, exists (select from lease l where l.job = j.id and l.epoch = j.epoch and l.first_beat_at is null) as unbeaten
-  from (select *, ${reason} as due from job where id = $job_id and state in ('queued', 'held', 'leased')) j
-  where j.due is not null`,
+  from (select *, ${reason} as due from (select * from job where id = $job_id offset 0) found) j
+  where j.due is not null and j.state in ('queued', 'held', 'leased')`,
 );
 
 /**

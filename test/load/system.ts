@@ -1,0 +1,49 @@
+/** A queue under load. Each lives in a database of its own of the one cluster, or in Redis. */
+export interface System {
+  readonly name: string;
+  /** Calls at once that are measured. */
+  readonly inFlight: readonly number[];
+  /** Jobs that wait when it begins to work. */
+  enqueue(count: number): Promise<void>;
+  /** Claims and completes so many jobs, with so many calls at once. Answers the seconds that it took. */
+  work(count: number, inFlight: number): Promise<number>;
+  /** Milliseconds from a commit to the lease, one job at a time on an idle queue. */
+  latency?(count: number): Promise<readonly number[]>;
+  /** Where its statements are counted. */
+  readonly database?: string;
+  close(): Promise<void>;
+}
+
+/** Runs `one` until `count` of them are done, so many at once. Each answers how many jobs it brought through. */
+export async function drain(count: number, inFlight: number, one: () => Promise<number>): Promise<number> {
+  let left = count;
+  let idle = 0;
+  const lane = async () => {
+    while (left > 0) {
+      const done = await one();
+      left -= done;
+      idle = done === 0 ? idle + 1 : 0;
+      if (idle > 1000) throw new Error('the queue is empty before its time');
+    }
+  };
+  const began = performance.now();
+  await Promise.all(Array.from({ length: Math.min(inFlight, count) }, lane));
+  return (performance.now() - began) / 1000;
+}
+
+/** One job at a time, each when the one before is held: `submit` answers when it is committed. */
+export async function oneByOne(
+  count: number,
+  submit: (n: number) => Promise<void>,
+  held: (n: number) => Promise<number>,
+): Promise<readonly number[]> {
+  const taken: number[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const lease = held(n);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    await submit(n);
+    const committed = performance.now();
+    taken.push(Math.max(0, (await lease) - committed));
+  }
+  return taken;
+}
