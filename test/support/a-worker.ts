@@ -29,27 +29,31 @@ export async function aWorker(
     readonly ready?: boolean;
     readonly ticket?: string;
     readonly args?: readonly string[];
+    /** A program that starts the worker in its own place, with its arguments. */
+    readonly within?: readonly [string, ...string[]];
   } = {},
 ): Promise<TestWorker> {
   await buildOnce();
   const home = options.home ?? tempDir('worker');
-  const process_ = await spawnTracked(
+  const [program, ...programArgs] = [
+    ...(options.within ?? []),
     join(root, 'node_modules/.bin/node'),
-    [join(root, 'dist/apps/worker/src/main.js'), ...(options.args ?? [])],
-    {
-      cwd: root,
-      env: {
-        PATH: process.env.PATH ?? '',
-        HOME: home,
-        LONGSHORE_WORKER_HOME: home,
-        LONGSHORE_URL: farm.url,
-        LONGSHORE_WORKER_SLOTS: String(options.slots ?? 1),
-        LONGSHORE_LOG_LEVEL: 'debug',
-        ...options.env,
-      },
-      input: `${options.ticket ?? farm.ticket}\n`,
+    join(root, 'dist/apps/worker/src/main.js'),
+    ...(options.args ?? []),
+  ];
+  const process_ = await spawnTracked(program ?? '', programArgs, {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: home,
+      LONGSHORE_WORKER_HOME: home,
+      LONGSHORE_URL: farm.url,
+      LONGSHORE_WORKER_SLOTS: String(options.slots ?? 1),
+      LONGSHORE_LOG_LEVEL: 'debug',
+      ...options.env,
     },
-  );
+    input: `${options.ticket ?? farm.ticket}\n`,
+  });
   const lines = () =>
     process_
       .stdout()

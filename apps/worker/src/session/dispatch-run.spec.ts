@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { aWorker } from '../../../../test/support/a-worker.js';
 import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
+import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
 import { ProcessTree } from '../process/process-tree.js';
 import { findTrees } from '../process/tree-sweep.js';
@@ -71,6 +72,15 @@ describe('a Dispatch on a worker', () => {
     expect(names(farm, job)).toEqual(['half.txt']);
   });
 
+  it('is reminded after a turn that failed, too', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(`${script('- run: {command: "false", must_pass: true}')}on_reminder:\n  ${green}\n`);
+    const worker = await aWorker(farm);
+    await worker.until('completed');
+    expect(worker.events('reminded')).toHaveLength(1);
+    expect(job.completed?.ended).toBe('handover');
+  });
+
   it('hands over in the turn of a reminder', async () => {
     const farm = await StandInController.open();
     const job = farm.add(`${script('- say: done, I think')}on_reminder:\n  ${green}\n`);
@@ -127,6 +137,38 @@ describe('a Dispatch on a worker', () => {
     expect(job.state).toBe('cancelled');
     expect(names(farm, job)).toEqual(['a.txt']);
     expect(findTrees(farm.worker)).toEqual([]);
+  });
+
+  it('W17 ends a Dispatch that is cancelled while its workspace is made, and starts nothing', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- say: too late', green));
+    let held = true;
+    farm.weather = ({ path }) => (held && path.endsWith('/request') ? 'cut_before' : 'fine');
+    const worker = await aWorker(farm);
+    await worker.until('claimed');
+    job.end = { kind: 'cancel', reason: 'by a person' };
+    await worker.until('completed');
+    held = false;
+    expect(job.completed).toEqual({ ended: 'cancelled', result: {} });
+    expect(worker.events('started')).toEqual([]);
+    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
+  });
+
+  it('H11 blames the machine when its disk is full in the middle of a capture, and keeps the work aside', async () => {
+    const farm = await StandInController.open();
+    const fill = `for (let n = 0; ; n += 1) require('node:fs').writeFileSync('f' + n, '')`;
+    const job = farm.add(script(`- run: ${JSON.stringify([process.execPath, '-e', fill])}`, green));
+    const home = tempDir('home');
+    // a disk of its own, with few names left after the start
+    const small = `mount -t tmpfs -o size=700m,nr_inodes=20600,mode=0700 tmpfs ${home} && exec "$@"`;
+    const worker = await aWorker(farm, {
+      home,
+      within: ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', small, 'sh'],
+    });
+    await worker.until('failed');
+    expect(job.failed).toMatchObject({ reason: 'environment', retryable: true });
+    expect(job.failed?.detail).toContain('disk_full');
+    await worker.until('retained');
   });
 
   it('steers a running session once, and acknowledges it with the next beat', async () => {

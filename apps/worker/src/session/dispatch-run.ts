@@ -235,7 +235,7 @@ export class DispatchRun {
     const { lease, needs } = this;
     this.log.setBindings({ epoch: lease.epoch });
     this.say('continues');
-    void this.writeMarker({ epoch: lease.epoch, lease_id: lease.fence.lease_id, job_token: lease.token });
+    void this.noteInMarker({ epoch: lease.epoch, lease_id: lease.fence.lease_id, job_token: lease.token });
     needs.beatSoon();
   }
 
@@ -299,7 +299,7 @@ export class DispatchRun {
       else this.say('completed', { ended: end.ended, state: settled.state, kept: settled.kept });
       if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured')
         return this.keepAside('the farm did not keep it');
-      await this.writeMarker({ stage: 'settled' });
+      await this.noteInMarker({ stage: 'settled' });
       await rm(folder.path, { recursive: true, force: true });
     } catch (error) {
       this.log.error({ fault: faultOf(error) }, 'the work was refused');
@@ -345,18 +345,31 @@ export class DispatchRun {
 
   /** Beside the workspace, and its files into the capture, before the member hears that it was taken. */
   private async keepHandover(handover: Omit<Handover, 'reply'>): Promise<void> {
-    await writePrivateFile(this.folder.handover, JSON.stringify(handover));
-    await this.writeMarker({ include: [...handover.files] });
+    try {
+      await this.writeMarker({ include: [...handover.files] });
+      await writePrivateFile(this.folder.handover, JSON.stringify(handover));
+    } catch (error) {
+      // the farm took it and it stands; only a machine that dies now voids it, as it would anyway
+      this.log.warn({ fault: faultOf(error) }, 'the handover could not be written down');
+    }
     this.say('handover', { operation: handover.operation });
   }
 
+  /** What it says counts at once; the file follows, in order. */
   private writeMarker(change: Partial<OwnerMarker>): Promise<void> {
-    this.marking = this.marking.then(async () => {
-      if (this.marker === undefined) return;
-      this.marker = { ...this.marker, ...change };
-      await writeMarker(this.folder, this.marker);
-    });
-    return this.marking;
+    if (this.marker === undefined) return Promise.resolve();
+    const marker = { ...this.marker, ...change };
+    this.marker = marker;
+    const written = this.marking.then(() => writeMarker(this.folder, marker));
+    this.marking = written.catch(() => undefined);
+    return written;
+  }
+
+  /** The same where a file that is behind costs no work. */
+  private async noteInMarker(change: Partial<OwnerMarker>): Promise<void> {
+    await this.writeMarker(change).catch((error: unknown) =>
+      this.log.warn({ fault: faultOf(error) }, 'the owner marker could not be written'),
+    );
   }
 
   private enter(phase: 'started' | 'capturing' | 'uploading'): void {

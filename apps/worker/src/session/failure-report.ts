@@ -14,6 +14,9 @@ const machineFaults: ReadonlySet<FarmErrorCode> = new Set<FarmErrorCode>([
   'isolation_unavailable',
 ]);
 
+/** Nothing explains these but the machine, as long as nothing of the job has run on it: a git that is broken, a disk that hangs. */
+const unexplained: ReadonlySet<FarmErrorCode> = new Set<FarmErrorCode>(['internal', 'timeout']);
+
 /** The same would come out again on any machine. */
 const lasting: ReadonlySet<FarmErrorCode> = new Set<FarmErrorCode>([
   'invalid_input',
@@ -25,10 +28,14 @@ const lasting: ReadonlySet<FarmErrorCode> = new Set<FarmErrorCode>([
 /** Why a Dispatch could not be started, captured or uploaded, as `job_fail` says it. */
 export function failureOf(error: unknown, stage: z.output<typeof FailReason>): FailureReport {
   const fault = isDiskFull(error) ? diskFullError(error) : error;
-  if (!(fault instanceof FarmError))
-    return { reason: stage, retryable: true, detail: cutDetail(faultOf(fault).detail) };
+  const unstarted = stage === 'prepare_failed';
+  if (!(fault instanceof FarmError)) {
+    const detail = cutDetail(faultOf(fault).detail);
+    return { reason: unstarted ? 'environment' : stage, retryable: true, detail };
+  }
   const detail = cutDetail([fault.code, fault.detail, fault.hint].filter((part) => part !== undefined).join(': '));
-  if (machineFaults.has(fault.code)) return { reason: 'environment', retryable: true, detail };
+  if (machineFaults.has(fault.code) || (unstarted && unexplained.has(fault.code)))
+    return { reason: 'environment', retryable: true, detail };
   return { reason: stage, retryable: !lasting.has(fault.code), detail };
 }
 

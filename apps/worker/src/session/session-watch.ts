@@ -88,8 +88,9 @@ export class SessionWatch {
         void this.conclude();
         break;
       case 'turn_end':
-        this.finishedTurn = event.how === 'finished';
-        if (event.how === 'finished') void this.afterTurn();
+        // one that failed waits for a word, too; one that was interrupted waits for whoever did it
+        this.finishedTurn = event.how !== 'interrupted';
+        if (this.finishedTurn) void this.afterTurn();
         this.turnSeen.resolve();
         break;
       case 'exit':
