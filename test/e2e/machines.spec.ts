@@ -32,13 +32,8 @@ describe('a machine', () => {
     const bin = join(farm.data, 'broken-bin');
     mkdirSync(bin);
     const real = process.env.PATH ?? '';
-    writeFileSync(
-      join(bin, 'git'),
-      `#!/bin/sh\n[ "$1" = --version ] && PATH='${real}' exec git --version\nexit 127\n`,
-      {
-        mode: 0o755,
-      },
-    );
+    const git = `#!/bin/sh\nfor word; do [ "$word" = version ] && PATH='${real}' exec git "$@"; done\nexit 127\n`;
+    writeFileSync(join(bin, 'git'), git, { mode: 0o755 });
     const broken = await farm.join('broken', { slots: 4, env: { PATH: `${bin}:${real}` } });
     const tasks: string[] = [];
     for (let n = 0; n < 50; n += 1) tasks.push(await farm.startTask(quick(n)));

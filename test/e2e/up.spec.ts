@@ -31,14 +31,6 @@ const live = async () => {
   return exit === 0 ? json() : undefined;
 };
 
-beforeAll(async () => {
-  farm = await start();
-});
-afterAll(async () => {
-  farm.signal('SIGINT');
-  await farm.ended;
-});
-
 const workflow = `
 kind: workflow
 id: solo
@@ -50,6 +42,15 @@ const fence = '```';
 const prompt = (steps: string) => `Do this.\n${fence}yaml longshore-script\nsteps:\n${steps}\n${fence}\n`;
 
 describe('npm start', () => {
+  beforeAll(async () => {
+    farm = await start();
+  });
+  // Inside the block: the file's own hooks end every process that it has started, without a drain.
+  afterAll(async () => {
+    farm.signal('SIGINT');
+    await farm.ended;
+  });
+
   it('keeps what is secret for its owner alone', () => {
     for (const path of ['credential.json', 'keys/signing.json', 'workers/local-1/identity.json']) {
       expect([path, (statSync(join(data, path)).mode & 0o777).toString(8)]).toEqual([path, '600']);
@@ -124,6 +125,5 @@ describe('npm start', () => {
     farm.signal('SIGINT');
     await farm.ended;
     await waitUntil(() => processesMarked(data).length === 0, { within: 15_000, what: 'all processes to end' });
-    farm = await start();
   });
 });
