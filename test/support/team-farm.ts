@@ -38,6 +38,8 @@ export interface TeamFarm {
   readonly teams: Teams;
   /** Subjects that were rung. */
   readonly rings: string[];
+  /** What went wrong with single Tasks in sweeps. */
+  readonly troubles: unknown[];
   readonly time: { pass(ms: number): Promise<void> };
   /** Publishes a workflow of one member; answers its id. */
   workflow(id?: string, lead?: Readonly<Record<string, unknown>>): Promise<string>;
@@ -222,6 +224,7 @@ export async function aTeamFarm({ gitLimits }: FarmOptions = {}): Promise<TeamFa
   const database = openDatabase({ url: appUrl, max: 10 });
   const data = tempDir('data');
   const rings: string[] = [];
+  const troubles: unknown[] = [];
   const hearers = new Map<string, Set<() => void>>();
   const bell = {
     ring(subject: string) {
@@ -240,6 +243,7 @@ export async function aTeamFarm({ gitLimits }: FarmOptions = {}): Promise<TeamFa
       tasksFolder: join(data, 'tasks'),
       bell,
       queue: () => queue,
+      onTrouble: (error) => troubles.push(error),
       ...(gitLimits && { gitLimits }),
     });
     const queue: Queue = openQueue({
@@ -294,6 +298,7 @@ export async function aTeamFarm({ gitLimits }: FarmOptions = {}): Promise<TeamFa
     queue,
     teams,
     rings,
+    troubles,
     tx,
     start,
     view,

@@ -16,4 +16,6 @@ export interface TeamParts {
   readonly gitLimits?: Partial<GitLimits>;
   /** Called after the commit of a new or resumed Task that is still to be prepared. */
   readonly onPreparing?: (task: string) => void;
+  /** What went wrong with one Task in a sweep: the rest went on, the next sweep tries again (H13). */
+  readonly onTrouble?: (error: unknown, task: string) => void;
 }

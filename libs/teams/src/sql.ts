@@ -241,6 +241,10 @@ export const assignmentSql = {
      returning ${assignmentColumns}`,
   ),
   read: statement<AssignmentRow>('teams.assignment_read', `select ${assignmentColumns} from assignment where id = $id`),
+  ofDispatch: statement<AssignmentRow>(
+    'teams.assignment_of_dispatch',
+    `select ${assignmentColumns} from assignment where id = (select assignment from dispatch where id = $dispatch)`,
+  ),
   ofTask: statement<AssignmentRow>(
     'teams.assignments_of_task',
     `select ${assignmentColumns} from assignment where task = $task order by created_at, id`,

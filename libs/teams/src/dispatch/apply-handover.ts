@@ -28,7 +28,7 @@ export async function applyHandover(
   if (checkpoint.outcome === undefined) throw new Error('a kept handover has an outcome');
   const rule = handoverEnds[checkpoint.outcome];
 
-  await tx.run(dispatchSql.addHandover, {
+  tx.later(dispatchSql.addHandover, {
     dispatch: dispatch.id,
     epoch: job.epoch,
     call_id: handover.callId,
@@ -36,7 +36,7 @@ export async function applyHandover(
     commit: prepared.commit,
     result: JSON.stringify(prepared.result),
   });
-  await recordCheckpoint(parts, tx, standing, checkpoint);
+  recordCheckpoint(parts, tx, standing, checkpoint);
   await closeDispatch(tx, dispatch, rule.closed, prepared.commit);
   record(parts, tx, {
     task: task.id,
@@ -56,10 +56,10 @@ export async function applyHandover(
     },
   });
   // D4: what was accepted shows that the lane lives.
-  await tx.run(assignmentSql.clearRecoveries, { id: assignment.id });
+  tx.later(assignmentSql.clearRecoveries, { id: assignment.id });
   tx.later(attentionSql.closeOfJob, { job: dispatch.id, kind: 'no_machine' });
   if (rule.assignment === 'open') return tryAgain(parts, tx, standing, checkpoint);
-  await tx.run(assignmentSql.close, { id: assignment.id, outcome: rule.assignment });
+  tx.later(assignmentSql.close, { id: assignment.id, outcome: rule.assignment });
   if (assignment.id === task.root_assignment) await completeTask(tx, task, rule.assignment);
 }
 
@@ -84,13 +84,13 @@ async function checkAgain(
 }
 
 /** The row and its fact, for progress and for a boundary alike. */
-export async function recordCheckpoint(
+export function recordCheckpoint(
   parts: TeamParts,
   tx: Transaction,
   { task, assignment, dispatch }: Standing,
   checkpoint: CheckpointBody,
-): Promise<void> {
-  await tx.run(dispatchSql.addCheckpoint, {
+): void {
+  tx.later(dispatchSql.addCheckpoint, {
     id: checkpoint.id,
     task: task.id,
     assignment: assignment.id,

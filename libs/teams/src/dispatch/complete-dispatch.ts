@@ -42,9 +42,12 @@ interface Standing {
 /** The Task's lock first; everything else is read after it. */
 export async function readStanding(tx: Transaction, job: Pick<JobRow, 'id' | 'scope'>): Promise<Standing> {
   if (job.scope === null) throw new Error('a Dispatch has a Task');
-  const task = await lockTask(tx, job.scope);
-  const dispatch = await tx.first(dispatchSql.read, { id: job.id });
-  const assignment = dispatch && (await tx.first(assignmentSql.read, { id: dispatch.assignment }));
+  // Sent together: one connection runs them in this order, so both reads come after the lock.
+  const [task, dispatch, assignment] = await Promise.all([
+    lockTask(tx, job.scope),
+    tx.first(dispatchSql.read, { id: job.id }),
+    tx.first(assignmentSql.ofDispatch, { dispatch: job.id }),
+  ]);
   if (!dispatch || !assignment) throw new Error('a job of kind dispatch without its Dispatch');
   return { task, dispatch, assignment };
 }

@@ -33,9 +33,11 @@ interface Slot {
 export async function findHandover(queries: Queries, job: string, epoch: number): Promise<Slot> {
   for (let n = 0; n < mostPlaces; n += 1) {
     const key = `${epoch}.${n}`;
-    const found = await readReceipt(queries, place(job, key));
+    const [found, refused] = await Promise.all([
+      readReceipt(queries, place(job, key)),
+      readReceipt(queries, refusal(job, key)),
+    ]);
     if (!found.known) return { key, kept: undefined };
-    const refused = await readReceipt(queries, refusal(job, key));
     if (!refused.known) return { key, kept: Kept.parse(found.reply) };
   }
   throw new Error('a lease has more refused handovers than reminders');

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { type DispatchEnded, DispatchResult, FarmError } from '#contracts';
 import { diffStat, treeHas } from '#git';
 import type { JobEnd, JobRow } from '#jobs';
@@ -28,12 +27,14 @@ export async function prepareEnd(parts: TeamParts, job: JobRow, end: JobEnd): Pr
   // Settled before: the queue answers the same again (D13), nothing is to be prepared.
   if (job.state !== 'leased') return undefined;
   const result = readResult(end.result);
-  const dispatch = await parts.database.first(dispatchSql.read, { id: job.id });
+  const [dispatch, slot] = await Promise.all([
+    parts.database.first(dispatchSql.read, { id: job.id }),
+    findHandover(parts.database, job.id, job.epoch),
+  ]);
   if (!dispatch) throw new FarmError('not_found', 'There is no such Dispatch.');
   const commit = await changedCommit(parts, job, dispatch, result.commit);
   // Cancelled: the work is kept, whatever was handed over (D9).
   if (job.end_kind === 'cancel') return { result, commit };
-  const slot = await findHandover(parts.database, job.id, job.epoch);
   if (end.ended !== 'handover') {
     refuseForgottenHandover(end.ended, slot.kept);
     return { result, commit };
@@ -49,11 +50,11 @@ export async function prepareEnd(parts: TeamParts, job: JobRow, end: JobEnd): Pr
   return { result, commit, handover };
 }
 
-const Ended = z.enum(['silent', 'crashed'] satisfies readonly z.output<typeof DispatchEnded>[]);
+const unsaid: ReadonlySet<string> = new Set<DispatchEnded>(['silent', 'crashed']);
 
 /** D6: a kept handover never ends silent. */
 function refuseForgottenHandover(ended: string, kept: KeptHandover | undefined): void {
-  if (!kept || !Ended.safeParse(ended).success) return;
+  if (!kept || !unsaid.has(ended)) return;
   throw new FarmError('conflict', 'This Dispatch has handed over: it ends with that handover.', {
     hint: 'Complete it with `ended: handover` and the call id of the handover.',
   });
@@ -100,11 +101,13 @@ async function checkEarly(
 ): Promise<void> {
   try {
     await requireFiles(parts, dispatch, commit, handover.kept);
-    await parts.database.reading(async (tx) => {
-      const task = await tx.first(taskSql.read, { task: dispatch.task });
-      const assignment = await tx.first(assignmentSql.read, { id: dispatch.assignment });
-      if (task && assignment) await checkCheckpoint(tx, { task, assignment, dispatch }, handover.kept.checkpoint);
-    });
+    const [task, assignment] = await Promise.all([
+      parts.database.first(taskSql.read, { task: dispatch.task }),
+      parts.database.first(assignmentSql.read, { id: dispatch.assignment }),
+    ]);
+    if (task && assignment) {
+      await checkCheckpoint(parts.database, { task, assignment, dispatch }, handover.kept.checkpoint);
+    }
   } catch (error) {
     if (!(error instanceof FarmError)) throw error;
     await parts.database.transaction((tx) => voidHandover(tx, job.id, handover.key));

@@ -28,7 +28,7 @@ export async function reportCheckpoint(
   if (input.outcome === undefined) {
     refuseAfterHandover(authority);
     const kept = { id: newId(), ...input };
-    await recordCheckpoint(parts, tx, authority, kept);
+    recordCheckpoint(parts, tx, authority, kept);
     return { checkpoint: kept, terminal: false, must_stop: false };
   }
   return authority.handover.kept

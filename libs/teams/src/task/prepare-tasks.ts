@@ -3,6 +3,7 @@ import { emptyBase, importBundle } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { taskSql } from '../sql.js';
+import { eachTask } from './each-task.js';
 import { lockTask } from './lock-task.js';
 import { openTeam } from './open-team.js';
 import { pauseTask } from './pause-task.js';
@@ -15,18 +16,12 @@ const batch = 16;
  * Answers the Tasks that it moved.
  */
 export async function prepareTasks(parts: TeamParts): Promise<readonly string[]> {
-  const moved: string[] = [];
-  const faults: unknown[] = [];
-  for (const { id } of await parts.database.all(taskSql.preparing, { limit: batch })) {
-    try {
-      if (await prepareTask(parts, id)) moved.push(id);
-    } catch (fault) {
-      // One Task's trouble is not the others' (H13); the next sweep tries it again.
-      faults.push(fault);
-    }
-  }
-  if (faults.length > 0) throw new AggregateError(faults, 'Some Tasks could not be prepared.');
-  return moved;
+  const preparing = await parts.database.all(taskSql.preparing, { limit: batch });
+  return eachTask(
+    parts,
+    preparing.map(({ id }) => id),
+    (id) => prepareTask(parts, id),
+  );
 }
 
 /** False: another controller is at it, or there is nothing left to do. */

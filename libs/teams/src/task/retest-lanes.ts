@@ -1,6 +1,7 @@
 import { pauseIfStuck } from '../dispatch/exhaust-lane.js';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql } from '../sql.js';
+import { eachTask } from './each-task.js';
 import { lockTask } from './lock-task.js';
 import { openLane } from './resume-task.js';
 
@@ -11,11 +12,12 @@ const batch = 50;
  * resumed, and that nobody opened, is opened. Answers the Tasks that it changed.
  */
 export async function retestLanes(parts: TeamParts): Promise<readonly string[]> {
-  const changed: string[] = [];
-  for (const { task } of await parts.database.all(assignmentSql.stuckTasks, { limit: batch })) {
-    if (await retest(parts, task)) changed.push(task);
-  }
-  return changed;
+  const stuck = await parts.database.all(assignmentSql.stuckTasks, { limit: batch });
+  return eachTask(
+    parts,
+    stuck.map(({ task }) => task),
+    (task) => retest(parts, task),
+  );
 }
 
 function retest(parts: TeamParts, id: string): Promise<boolean> {

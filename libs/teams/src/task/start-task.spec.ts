@@ -85,7 +85,8 @@ describe('a Task that is started', () => {
     const task = await farm.start();
     const { mend } = await farm.breakAt(task, 'dispatch_opened');
     const rung = farm.rings.length;
-    await expect(farm.teams.sweeps.prepareTasks()).rejects.toThrow('could not be prepared');
+    expect(await farm.teams.sweeps.prepareTasks()).not.toContain(task);
+    expect(farm.troubles).toHaveLength(1);
     expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
     expect(await farm.view(task)).toMatchObject({ status: 'preparing', team: [] });
     expect(farm.rings).toHaveLength(rung);
