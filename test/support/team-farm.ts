@@ -70,13 +70,13 @@ interface Controller {
   readonly teams: Teams;
 }
 
-export interface Captured {
+interface Captured {
   readonly commit: string;
   readonly pack: string;
 }
 
 /** A machine that says what it is told to say, with real workspaces where it is asked for one. */
-export class TeamWorker {
+class TeamWorker {
   constructor(
     private readonly farm: Controller,
     readonly claimer: Claimer,
@@ -214,7 +214,7 @@ export function payloadOf(lease: LeasedJob): {
   return { base, task_id, task_directory };
 }
 
-export function fenceOf(lease: Pick<LeasedJob, 'id' | 'epoch' | 'lease_id'>) {
+function fenceOf(lease: Pick<LeasedJob, 'id' | 'epoch' | 'lease_id'>) {
   return { job_id: lease.id, epoch: lease.epoch, lease_id: lease.lease_id };
 }
 

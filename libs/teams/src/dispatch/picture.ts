@@ -14,7 +14,7 @@ export type Picture = Omit<Context, 'observed_at' | 'direct_team'> & {
   readonly team: readonly TeamMemberRow[];
 };
 
-export interface DirectTeammate {
+interface DirectTeammate {
   readonly id: string;
   readonly title?: string | undefined;
   readonly description?: string | undefined;
@@ -25,7 +25,7 @@ export interface DirectTeammate {
 }
 
 /** What each member may always call; more comes with the grants and the features that need them. */
-export const memberActions = ['get_current_context', 'set_work_plan', 'checkpoint'] as const;
+const memberActions = ['get_current_context', 'set_work_plan', 'checkpoint'] as const;
 
 interface Wanted {
   readonly task: TaskRow;

@@ -35,7 +35,7 @@ export function document(root: string, parts: readonly string[]): string {
   return `<${root}>\n${parts.join('')}</${root}>\n`;
 }
 
-export function escapeText(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 

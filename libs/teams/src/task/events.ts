@@ -4,7 +4,7 @@ import type { TeamParts } from '../parts.js';
 import { taskSql } from '../sql.js';
 
 /** Kinds of facts; later features add theirs. */
-export type EventType =
+type EventType =
   | 'task_started'
   | 'task_prepared'
   | 'dispatch_opened'

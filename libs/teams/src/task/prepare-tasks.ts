@@ -25,7 +25,7 @@ export async function prepareTasks(parts: TeamParts): Promise<readonly string[]>
 }
 
 /** False: another controller is at it, or there is nothing left to do. */
-export function prepareTask(parts: TeamParts, id: string): Promise<boolean> {
+function prepareTask(parts: TeamParts, id: string): Promise<boolean> {
   return parts.database.session(async (session) => {
     const lock = await session.first(taskSql.tryPreparing, { task: id });
     if (lock?.mine !== true) return false;
