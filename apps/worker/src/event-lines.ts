@@ -25,6 +25,9 @@ type WorkerEvent =
 
 export type EventLines = (event: WorkerEvent, facts: Readonly<Record<string, unknown>>) => void;
 
+// Whoever watched may be gone (EPIPE): the work goes on without.
+process.stdout.on('error', () => undefined);
+
 export const stdoutLines: EventLines = (event, facts) => {
   process.stdout.write(`${JSON.stringify({ event, ...facts })}\n`);
 };

@@ -37,6 +37,8 @@ export interface LocalWorkerOptions {
 
 /** What of our environment is the controller's own business. */
 const passedOn = ['LONGSHORE_TLS_CERT_FILE', 'LONGSHORE_TLS_KEY_FILE', 'LONGSHORE_LOG_LEVEL'] as const;
+/** A killed worker's identity is free after a lease time (D16). */
+const slowJoinMs = 5_000;
 const controllerPatienceMs = 15_000;
 const workerPatienceMs = limits.drainMs + 15_000;
 
@@ -90,7 +92,7 @@ export class LocalFarm {
     const folder = await openDataFolder(data);
     this.undo.push(() => folder.release());
     this.records = await openRunRecords(data);
-    const ended = await this.records.endLeft();
+    const ended = await this.records.endLeft('controller');
     if (ended.length > 0) say(`ended what an earlier run had left: ${ended.join(', ')}`);
     if (port !== 0) await requireFreePort(port, 'the controller');
     this.services = await startServices({ data, ...givenByEnvironment(env), ...(install === true && { install }) });
@@ -153,7 +155,15 @@ export class LocalFarm {
       onStarted: ({ process }) => this.record(`worker-${name}`, process.pid),
     });
     this.workers.set(name, worker);
-    return await worker.begin();
+    const slow = setTimeout(
+      () => say(`worker ${name} waits until the farm gives its identity free: its last process said no goodbye`),
+      slowJoinMs,
+    );
+    try {
+      return await worker.begin();
+    } finally {
+      clearTimeout(slow);
+    }
   }
 
   /** Drains: workers hand in what they have, then the controller ends, then what it stands on. Safe to call twice. */

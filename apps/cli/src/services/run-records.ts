@@ -7,8 +7,11 @@ import { endProcess, markOf, ProcessMark } from './process-mark.js';
 export interface RunRecords {
   record(name: string, pid: number): Promise<void>;
   forget(name: string): Promise<void>;
-  /** Ends what is still alive of an earlier run, each by pid and start time, and answers their names. */
-  endLeft(): Promise<readonly string[]>;
+  /**
+   * Ends what is still alive of an earlier run, each by pid and start time, and answers their names. `last` is ended when all
+   * others are gone: whom they say goodbye to.
+   */
+  endLeft(last?: string): Promise<readonly string[]>;
 }
 
 const patience = [
@@ -28,15 +31,15 @@ export async function openRunRecords(data: string): Promise<RunRecords> {
     async forget(name) {
       await rm(fileOf(name), { force: true });
     },
-    async endLeft() {
+    async endLeft(last) {
       const names = (await readdir(folder)).flatMap((file) => (file.endsWith('.json') ? [file.slice(0, -5)] : []));
-      await Promise.all(
-        names.map(async (name) => {
-          const mark = await readPrivateJson(fileOf(name), ProcessMark);
-          if (mark !== undefined) await endProcess(mark, patience);
-          await rm(fileOf(name), { force: true });
-        }),
-      );
+      const end = async (name: string) => {
+        const mark = await readPrivateJson(fileOf(name), ProcessMark);
+        if (mark !== undefined) await endProcess(mark, patience);
+        await rm(fileOf(name), { force: true });
+      };
+      await Promise.all(names.filter((name) => name !== last).map(end));
+      await Promise.all(names.filter((name) => name === last).map(end));
       return names;
     },
   };

@@ -22,6 +22,8 @@ export interface DemoOptions {
   readonly keep: boolean;
 }
 
+/** Far more than any of them takes: what is not over by then will not end by itself. */
+const longestMs = 180_000;
 const workerNames = ['north', 'south'];
 const prompt = `Mend the slug library: its own test fails.
 
@@ -32,19 +34,21 @@ const middle = 'I think it over';
 /** Plays the demonstration; throws where anything did not go as promised, and then keeps the folder for a look. */
 export async function playDemo(run: CommandRun, options: DemoOptions): Promise<void> {
   const began = performance.now();
+  const late = AbortSignal.timeout(longestMs);
+  const signal = AbortSignal.any([run.surroundings.signal, late]);
   const folder = await makeDemoFolder(run.data);
   const seconds = () => Math.round((performance.now() - began) / 100) / 10;
   const { paint } = run.screen;
   const tell = (who: string, line: string) =>
     run.screen.say(`${paint.dim(seconds().toFixed(1).padStart(5))}  ${paint.cyan(who.padEnd(10))}  ${line}`);
   try {
-    const told = await playOn(run, options, folder, tell);
+    const told = await playOn({ ...run, surroundings: { ...run.surroundings, signal } }, options, folder, tell);
     if (!options.keep) await folder.remove();
     tell('demo', options.keep ? `everything is stopped; kept: ${folder.root}` : 'everything is stopped and removed');
     run.screen.answer({ ...told, seconds: seconds(), ...(options.keep && { data: folder.root }) });
   } catch (error) {
     run.screen.say(`The demonstration failed. Its folder is kept, with the logs in ${join(folder.data, 'logs')}`);
-    throw error;
+    throw late.aborted ? new FarmError('timeout', `It took longer than ${longestMs / 1000} s.`) : error;
   }
 }
 
