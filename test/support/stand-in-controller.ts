@@ -32,6 +32,7 @@ export interface StandInJob {
   readonly id: string;
   readonly base: string;
   readonly script: string;
+  readonly provider: string;
   state: 'queued' | 'leased' | 'done' | 'cancelled' | 'dead';
   epoch: number;
   lease_id: string;
@@ -128,11 +129,12 @@ export class StandInController {
     return bundle === undefined ? this.emptyCommit : (await importBundle(this.store, bundle)).head;
   }
 
-  add(script: string, base = this.emptyCommit): StandInJob {
+  add(script: string, base = this.emptyCommit, provider = 'scripted'): StandInJob {
     const job: StandInJob = {
       id: randomUUID(),
       base,
       script,
+      provider,
       state: 'queued',
       epoch: 0,
       lease_id: '',
@@ -343,7 +345,7 @@ export class StandInController {
         task_id: 't_00000000',
         member_id: 'worker',
         title: 'A Task',
-        provider: 'scripted',
+        provider: job.provider,
         base: job.base,
         task_directory: '.longshore/t_00000000',
       },

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
-import { jobHeartbeat, type LeaseBeat, limits, type WorkerReport } from '#contracts';
+import { FarmError, jobHeartbeat, type LeaseBeat, limits, type WorkerReport } from '#contracts';
 import type { Farm } from '../controller/farm.js';
 import type { EventLines } from '../event-lines.js';
 import { faultOf, type Log } from '../log.js';
@@ -30,6 +30,7 @@ export class Beats {
   private connection: Dispatcher;
   private stopped = false;
   private answering = true;
+  private displaced = false;
   private loop: Promise<void> | undefined;
 
   constructor(private readonly need: BeatsNeed) {
@@ -58,7 +59,7 @@ export class Beats {
   }
 
   private get retryMs(): number {
-    return Math.min(limits.beatRetryMs, this.everyMs / 5);
+    return Math.max(250, Math.min(limits.beatRetryMs, this.everyMs / 5));
   }
 
   private async run(): Promise<void> {
@@ -109,7 +110,7 @@ export class Beats {
       this.need.onWorker(reply.worker);
       return true;
     } catch (error) {
-      this.need.log.debug({ fault: faultOf(error) }, 'a beat was not answered');
+      this.noteRefusal(error);
       return false;
     } finally {
       if (connection !== this.connection) void connection.destroy();
@@ -119,6 +120,14 @@ export class Beats {
   private beat(worker: WorkerReport, leases: LeaseBeat[]): Promise<BeatReply> {
     const timeoutMs = Math.max(2_000, this.everyMs * 2);
     return this.need.farm.call(jobHeartbeat, { worker, leases }, { dispatcher: this.connection, timeoutMs });
+  }
+
+  /** Somebody else with this identity is said once and loudly: nothing that runs here can be handed in while he beats (D16). */
+  private noteRefusal(error: unknown): void {
+    const inUse = error instanceof FarmError && error.code === 'identity_in_use';
+    if (inUse && !this.displaced) this.need.log.error({ fault: faultOf(error) }, 'another process took this identity');
+    else this.need.log.debug({ fault: faultOf(error) }, 'a beat was not answered');
+    this.displaced = inUse;
   }
 
   private noteAnswering(answering: boolean): void {

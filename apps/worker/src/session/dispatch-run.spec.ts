@@ -91,7 +91,7 @@ describe('a Dispatch on a worker', () => {
   it('D6 ends silent a session that gives no sign of life', async () => {
     const farm = await StandInController.open();
     const job = farm.add(script('- write: {path: a.txt, content: a}', '- hang'));
-    await (await aWorker(farm, { env: { LONGSHORE_SILENCE_MS: '1500' } })).until('completed');
+    await (await aWorker(farm, { env: { LONGSHORE_SILENCE_MS: '5000' } })).until('completed');
     expect(job.completed).toMatchObject({ ended: 'silent' });
     expect(names(farm, job)).toEqual(['a.txt']);
   });
@@ -102,6 +102,31 @@ describe('a Dispatch on a worker', () => {
     await (await aWorker(farm)).until('completed');
     expect(job.completed).toMatchObject({ ended: 'crashed' });
     expect(names(farm, job)).toEqual(['a.txt']);
+  });
+
+  it('H20 captures what the repository ignores where a member names it or made it an artifact, and counts the rest', async () => {
+    const farm = await StandInController.open();
+    const directory = '.longshore/t_00000000';
+    const job = farm.add(
+      script(
+        '- write: {path: .gitignore, content: "dist/\\n*.log\\n"}',
+        '- write: {path: dist/report.md, content: report}',
+        '- write: {path: dist/other.md, content: other}',
+        `- write: {path: ${directory}/artifacts/worker/run.log, content: log}`,
+        `- write: {path: ${directory}/notes/worker/note.md, content: note}`,
+        '- call: {operation: checkpoint, input: {outcome: green, summary: Done, files: [{path: dist/report.md}]}}',
+      ),
+    );
+    await (await aWorker(farm)).until('completed');
+    expect(names(farm, job)).toEqual(['.gitignore', `${directory}/artifacts/worker/run.log`, 'dist/report.md']);
+    expect(job.completed?.result.ignored).toMatchObject({ files: 1 });
+  });
+
+  it('H11 sends a Dispatch elsewhere whose provider this machine lacks', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script(green), await farm.base(), 'unheard-of');
+    await (await aWorker(farm)).until('failed');
+    expect(job.failed).toMatchObject({ reason: 'environment', retryable: true });
   });
 
   it('D3 tells a rate limit from a crash, with the time to wait', async () => {
