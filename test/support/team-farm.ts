@@ -24,6 +24,8 @@ import { withClient } from './test-run.js';
 
 /** Default lease of the farms under test, in farm time. */
 export const leaseTime = 30_000;
+/** For sweeps that a test waits for. */
+export const patience = 50_000;
 export const person = 'p_00000001';
 
 interface FarmOptions {
@@ -266,7 +268,7 @@ export async function aTeamFarm({ gitLimits }: FarmOptions = {}): Promise<TeamFa
   };
   const task: TeamFarm['task'] = async (more = {}) => {
     const id = await start(more);
-    await teams.sweeps.prepareTasks();
+    await teams.sweeps.prepareTasks(patience);
     return id;
   };
   const worker: TeamFarm['worker'] = (name, what = {}) =>

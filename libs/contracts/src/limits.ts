@@ -80,6 +80,8 @@ export const limits = {
   diskFloorBytes: 512 * 1024 ** 2,
   gitMemoryBytes: 4 * 1024 ** 3,
   gitOutputBytes: 256 * 1024 ** 2,
+  /** Tasks whose sources one controller makes ready at once. */
+  preparingAtOnce: 4,
   uploadExpiresMs: 3_600_000,
   /** Checkouts that a principal has uploaded and that no Task has taken in yet. */
   uploadedBytesPerPrincipal: 4 * 1024 ** 3,

@@ -85,8 +85,8 @@ export interface Teams {
   };
   /** Each of them re-derives from rows what is to be done; any controller, at any time, also twice at once. */
   readonly sweeps: {
-    /** D19. Answers the Tasks that moved. */
-    prepareTasks(): Promise<readonly string[]>;
+    /** D19. Waits for what it began, a sweep's time by default; what takes longer goes on. Answers the Tasks that moved since. */
+    prepareTasks(atMostMs?: number): Promise<readonly string[]>;
     /** D4: Tasks of which no lane can go on pause; lanes that were left open go on. Answers the Tasks touched. */
     retestLanes(): Promise<readonly string[]>;
     /** Opens and closes the attention item `no_machine`. */

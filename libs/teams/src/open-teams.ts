@@ -1,3 +1,4 @@
+import { limits } from '#contracts';
 import type { Teams } from './api.js';
 import { dispatchKind } from './dispatch/dispatch-kind.js';
 import { readContext } from './member/read-context.js';
@@ -9,7 +10,7 @@ import { attentionSql, taskSql } from './sql.js';
 import { controlTask, previewControl } from './task/control-task.js';
 import { expireSources } from './task/expire-sources.js';
 import { noteMissingMachines } from './task/missing-machines.js';
-import { prepareTasks } from './task/prepare-tasks.js';
+import { TaskPreparation } from './task/prepare-tasks.js';
 import { readEvents, waitForNews } from './task/read-events.js';
 import { prepareView, readView } from './task/read-view.js';
 import { retestLanes } from './task/retest-lanes.js';
@@ -19,6 +20,7 @@ import { getWorkflow, importWorkflow, searchWorkflows } from './workflow/catalog
 
 /** The team runtime over its parts. Open the queue with `dispatchKind` next. */
 export function openTeams(parts: TeamParts): Teams {
+  const preparation = new TaskPreparation(parts);
   return {
     dispatchKind: dispatchKind(parts),
     roads: openRoads(parts),
@@ -52,7 +54,7 @@ export function openTeams(parts: TeamParts): Teams {
       checkpoint: (tx, caller, input) => reportCheckpoint(parts, tx, caller, input),
     },
     sweeps: {
-      prepareTasks: () => prepareTasks(parts),
+      prepareTasks: (atMostMs = limits.sweepMs) => preparation.look(atMostMs),
       retestLanes: () => retestLanes(parts),
       noteMissingMachines: (live) => noteMissingMachines(parts, live),
       expireSources: () => expireSources(parts),

@@ -77,7 +77,7 @@ export const taskSql = {
   /** In no order: those that fail for ever must not stand before the rest. */
   preparing: statement<{ id: string }>(
     'teams.task_preparing',
-    `select id from task where status = 'preparing' order by random() limit $limit`,
+    `select id from task where status = 'preparing' and id <> all($busy::text[]) order by random() limit $limit`,
   ),
   /** One controller at a time prepares a Task; the lock goes with the session (D19). */
   tryPreparing: statement<{ mine: boolean }>(
@@ -182,6 +182,10 @@ export const sourceSql = {
     'teams.source_add',
     `insert into source_upload (principal, sha256, bytes) values ($principal, $sha256, $bytes)
      on conflict (principal, sha256) do update set uploaded_at = clock_timestamp(), named_at = clock_timestamp()`,
+  ),
+  find: statement<{ bytes: number }>(
+    'teams.source_find',
+    `select bytes from source_upload where principal = $principal and sha256 = $sha256`,
   ),
   held: statement<{ bytes: number }>(
     'teams.source_held',

@@ -108,8 +108,8 @@ async function takeSource(parts: TeamParts, person: string, sha256: string, body
     const put = await parts.objects.put(incoming, body, { bytes: Math.min(limits.sourceBytes, left) });
     if (put.sha256 !== sha256)
       throw new FarmError('invalid_input', 'The body does not have the sha256 that it is named by.');
-    await parts.objects.put(name, parts.objects.read(incoming), { bytes: put.bytes });
     await parts.database.run(sourceSql.add, { principal: person, sha256, bytes: put.bytes });
+    await parts.objects.put(name, parts.objects.read(incoming), { bytes: put.bytes });
   } finally {
     await parts.objects.remove(incoming);
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { aTeamFarm, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { aTeamFarm, patience, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { withClient } from '../../../../test/support/test-run.js';
 import { taskSql } from '../sql.js';
 
@@ -60,7 +60,7 @@ describe('the record of a Task', () => {
       woken = true;
     });
     expect(woken).toBe(false);
-    await farm.teams.sweeps.prepareTasks();
+    await farm.teams.sweeps.prepareTasks(patience);
     await waiting;
     expect((await read(task, 1)).events).toMatchObject([{ type: 'task_prepared' }, { type: 'dispatch_opened' }]);
   });

@@ -1,27 +1,63 @@
-import { FarmError } from '#contracts';
+import { FarmError, limits } from '#contracts';
 import { emptyBase, importBundle } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { taskSql } from '../sql.js';
-import { eachTask } from './each-task.js';
 import { lockTask } from './lock-task.js';
 import { openTeam } from './open-team.js';
 import { pauseTask } from './pause-task.js';
 import { sourceName, storeOf } from './task-store.js';
 
-const batch = 16;
-
 /**
- * Carries on Tasks whose source is not ready: any controller, one at a time per Task, from wherever the last one died (D19).
- * Answers the Tasks that it moved.
+ * Carries on Tasks whose source is not ready: any controller, one at a time per Task, from wherever the last one died (D19). A few
+ * at once, and no look waits longer than it is told: a slow source holds up nobody else's.
  */
-export async function prepareTasks(parts: TeamParts): Promise<readonly string[]> {
-  const preparing = await parts.database.all(taskSql.preparing, { limit: batch });
-  return eachTask(
-    parts,
-    preparing.map(({ id }) => id),
-    (id) => prepareTask(parts, id),
-  );
+export class TaskPreparation {
+  private readonly underWay = new Map<string, Promise<void>>();
+  private moved: string[] = [];
+  private troubles: unknown[] = [];
+
+  constructor(private readonly parts: TeamParts) {}
+
+  /**
+   * Begins what there is room for and waits for it, `atMostMs` at most; what takes longer goes on. Answers the Tasks that have moved
+   * since the last look.
+   *
+   * @throws AggregateError what went wrong with single Tasks, when nobody listens to troubles; the next look tries them again
+   */
+  async look(atMostMs: number): Promise<readonly string[]> {
+    const room = limits.preparingAtOnce - this.underWay.size;
+    const busy = [...this.underWay.keys()];
+    const found = room > 0 ? await this.parts.database.all(taskSql.preparing, { limit: room, busy }) : [];
+    const begun = found.map(({ id }) => this.begin(id));
+    await soonest(Promise.all(begun), atMostMs);
+    const [moved, troubles] = [this.moved, this.troubles];
+    [this.moved, this.troubles] = [[], []];
+    if (troubles.length > 0) throw new AggregateError(troubles, 'Some Tasks could not be prepared.');
+    return moved;
+  }
+
+  private begin(id: string): Promise<void> {
+    const work = this.prepare(id).finally(() => this.underWay.delete(id));
+    this.underWay.set(id, work);
+    return work;
+  }
+
+  private async prepare(id: string): Promise<void> {
+    try {
+      if (await prepareTask(this.parts, id)) this.moved.push(id);
+    } catch (error) {
+      if (this.parts.onTrouble) this.parts.onTrouble(error, id);
+      else this.troubles.push(error);
+    }
+  }
+}
+
+async function soonest(work: Promise<unknown>, atMostMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, atMostMs);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
 }
 
 /** False: another controller is at it, or there is nothing left to do. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { taskGet, taskSearch } from '#contracts';
-import { aTeamFarm, person, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { aTeamFarm, patience, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 
 let farm: TeamFarm;
 beforeAll(async () => {
@@ -85,7 +85,7 @@ describe('the view of a Task', () => {
     await farm.start({ title: 'Searched 4', pool: 'nobody' });
     const second = await search({ query: 'searched', limit: 2, cursor: first.next_cursor });
     expect(second).toMatchObject({ items: [{ task_id: ids[2], product_status: 'preparing' }], next_cursor: null });
-    await farm.teams.sweeps.prepareTasks();
+    await farm.teams.sweeps.prepareTasks(patience);
     expect((await search({ query: 'searched', status: 'starting' })).items).toHaveLength(4);
     expect((await search({ query: 'searched', status: 'working' })).items).toHaveLength(0);
     expect((await search({ status: 'blocked' })).items).toHaveLength(1);

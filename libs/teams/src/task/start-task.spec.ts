@@ -1,11 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createReadStream, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bundleCheckout } from '#git';
 import { aRepository, writeFiles } from '../../../../test/support/repositories.js';
-import { aTeamFarm, payloadOf, person, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { aTeamFarm, patience, payloadOf, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 
 let farm: TeamFarm;
@@ -56,7 +57,7 @@ describe('a Task that is started', () => {
     });
     expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
 
-    expect(await farm.teams.sweeps.prepareTasks()).toContain(task);
+    expect(await farm.teams.sweeps.prepareTasks(patience)).toContain(task);
     expect(await farm.view(task)).toMatchObject({
       status: 'running',
       product_status: 'starting',
@@ -73,25 +74,25 @@ describe('a Task that is started', () => {
     const other = farm.another();
     const task = await farm.start();
     await Promise.all([
-      farm.teams.sweeps.prepareTasks(),
-      other.teams.sweeps.prepareTasks(),
-      farm.teams.sweeps.prepareTasks(),
+      farm.teams.sweeps.prepareTasks(patience),
+      other.teams.sweeps.prepareTasks(patience),
+      farm.teams.sweeps.prepareTasks(patience),
     ]);
     expect(await rootsOf(task)).toEqual([{ jobs: 1, dispatches: 1 }]);
-    expect(await farm.teams.sweeps.prepareTasks()).toEqual([]);
+    expect(await farm.teams.sweeps.prepareTasks(patience)).toEqual([]);
   });
 
   it('I25 I4 leaves nothing of a beginning that broke off, and begins once after it', async () => {
     const task = await farm.start();
     const { mend } = await farm.breakAt(task, 'dispatch_opened');
     const rung = farm.rings.length;
-    expect(await farm.teams.sweeps.prepareTasks()).not.toContain(task);
+    expect(await farm.teams.sweeps.prepareTasks(patience)).not.toContain(task);
     expect(farm.troubles).toHaveLength(1);
     expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
     expect(await farm.view(task)).toMatchObject({ status: 'preparing', team: [] });
     expect(farm.rings).toHaveLength(rung);
     await mend();
-    await farm.teams.sweeps.prepareTasks();
+    await farm.teams.sweeps.prepareTasks(patience);
     expect(await rootsOf(task)).toEqual([{ jobs: 1, dispatches: 1 }]);
   });
 
@@ -134,7 +135,7 @@ describe('a Task that is started', () => {
     await checkout.upload('p_00000002');
     await expect(farm.start({ source: checkout.source })).rejects.toMatchObject({ code: 'source_unavailable' });
     await expect(farm.start({ source: checkout.source }, 'p_00000002')).resolves.toBeDefined();
-    await farm.teams.sweeps.prepareTasks();
+    await farm.teams.sweeps.prepareTasks(patience);
   });
 
   it('D19 pauses when its source is refused, says why, and Resume tries again', async () => {
@@ -143,7 +144,7 @@ describe('a Task that is started', () => {
     const sha256 = createHash('sha256').update(junk).digest('hex');
     await farm.teams.roads.takeSource(person, sha256, Readable.from([junk]));
     const task = await farm.start({ source: { ...checkout.source, sha256 } });
-    await farm.teams.sweeps.prepareTasks();
+    await farm.teams.sweeps.prepareTasks(patience);
     expect(await farm.view(task)).toMatchObject({
       status: 'paused',
       pause_reason: 'source_unavailable',
@@ -156,7 +157,7 @@ describe('a Task that is started', () => {
     );
     await farm.control(task, 'resume');
     expect(await farm.view(task)).toMatchObject({ status: 'preparing', attention: [] });
-    await farm.teams.sweeps.prepareTasks();
+    await farm.teams.sweeps.prepareTasks(patience);
     expect(await farm.view(task)).toMatchObject({ status: 'running' });
     await farm.control(task, 'cancel');
   });
@@ -164,7 +165,7 @@ describe('a Task that is started', () => {
   it('D19 can be cancelled while it is preparing, and then is never begun', async () => {
     const task = await farm.start();
     await farm.control(task, 'cancel');
-    await farm.teams.sweeps.prepareTasks();
+    await farm.teams.sweeps.prepareTasks(patience);
     expect(await farm.view(task)).toMatchObject({ status: 'cancelled', actions: [], result: null });
     expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
   });
@@ -173,7 +174,7 @@ describe('a Task that is started', () => {
     const checkout = await aCheckout();
     await checkout.upload();
     const task = await farm.start({ source: checkout.source });
-    const preparing = farm.teams.sweeps.prepareTasks();
+    const preparing = farm.teams.sweeps.prepareTasks(patience);
     await farm.control(task, 'cancel');
     await preparing;
     expect(await farm.view(task)).toMatchObject({ status: 'cancelled' });
@@ -192,11 +193,41 @@ describe('a Task that is started', () => {
     await farm.teams.sweeps.expireSources();
     const left = await farm.sql<{ sha256: string }>('select sha256 from source_upload');
     expect(left).toEqual([{ sha256: named.sha256 }]);
-    await farm.teams.sweeps.prepareTasks();
+    await farm.teams.sweeps.prepareTasks(patience);
     expect(await farm.view(task)).toMatchObject({ status: 'running' });
     await farm.teams.sweeps.expireSources();
     expect(await farm.sql('select sha256 from source_upload')).toEqual([]);
     await farm.control(task, 'cancel');
+  });
+
+  it('D19 leaves nothing of an upload that broke off, after an hour', async () => {
+    const part = join(farm.data, 'objects/sources', person, 'half.part');
+    mkdirSync(dirname(part), { recursive: true });
+    writeFileSync(part, 'half');
+    await farm.teams.sweeps.expireSources();
+    expect(existsSync(part)).toBe(true);
+    const before = new Date(Date.now() - 61 * 60_000);
+    utimesSync(part, before, before);
+    await farm.teams.sweeps.expireSources();
+    expect(existsSync(part)).toBe(false);
+  });
+
+  it('D19 goes on while the source of another Task is slow', async () => {
+    const checkout = await aCheckout();
+    await checkout.upload();
+    const slow = await farm.start({ source: checkout.source });
+    const objects = join(farm.data, 'objects/sources', person, checkout.sha256);
+    // A source that does not come to an end: git reads a pipe that nobody writes.
+    rmSync(objects);
+    execFileSync('mkfifo', [objects]);
+    expect(await farm.teams.sweeps.prepareTasks(50)).toEqual([]);
+    const quick = await farm.start();
+    expect(await farm.teams.sweeps.prepareTasks(patience)).toEqual([quick]);
+    expect(await farm.view(slow)).toMatchObject({ status: 'preparing' });
+    await farm.control(slow, 'cancel');
+    writeFileSync(objects, 'no bundle');
+    expect(await farm.teams.sweeps.prepareTasks(patience)).toEqual([]);
+    expect(await farm.view(slow)).toMatchObject({ status: 'cancelled' });
   });
 
   it('D19 takes a file only under its own hash, and no more than the quota of its owner', async () => {
