@@ -78,7 +78,7 @@ export class FarmWorker {
       line,
     });
     const accept = (job: LeasedJob, sentAt: Instant): void => this.accept(job, sentAt);
-    this.regain = new Regain(farm, accept, log);
+    this.regain = new Regain(farm, accept, () => this.claims.look(), log);
     this.claims = new ClaimLoop({
       farm,
       regain: this.regain,

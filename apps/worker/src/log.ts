@@ -4,6 +4,9 @@ export type Log = Logger;
 
 /** One JSON line per message on stderr. Tokens, seeds and tickets never get here; the paths are a second lock. */
 export function openLog(level: string): Log {
+  const stderr = pino.destination({ fd: 2, sync: true });
+  // nobody reads it any more
+  stderr.on('error', () => undefined);
   return pino(
     {
       level,
@@ -24,7 +27,7 @@ export function openLog(level: string): Log {
         censor: '…',
       },
     },
-    pino.destination({ fd: 2, sync: true }),
+    stderr,
   );
 }
 

@@ -21,6 +21,8 @@ import { lockHome, openHome, type WorkerHome } from './workspace/worker-home.js'
 async function main(): Promise<void> {
   const settings = readSettings(process.env, process.argv.slice(2));
   const log = openLog(settings.logLevel);
+  // whoever watched is gone: no reason to stop working
+  process.stdout.on('error', () => undefined);
   const gitVersion = await requireGit();
   const home = await openHome(settings.home);
   await lockHome(home, settings.host);
@@ -69,7 +71,7 @@ async function main(): Promise<void> {
     process.exit(0);
   };
   rung = () => worker.look();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
 
   await worker.start();
   process.stdout.write(`${JSON.stringify({ ready: true, worker_id, boot })}\n`);

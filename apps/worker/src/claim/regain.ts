@@ -23,6 +23,8 @@ export class Regain {
   constructor(
     farm: Farm,
     private readonly accept: (job: LeasedJob, sentAt: Instant) => void,
+    /** Nothing is to be regained any more: other work may be claimed. */
+    private readonly onSettled: () => void,
     private readonly log: Log,
   ) {
     this.claims = new Claims(farm);
@@ -35,14 +37,16 @@ export class Regain {
   add(lease: HeldLease): void {
     if (!this.stale.has(lease)) this.stale.set(lease, 0);
     this.rest.wake();
-    this.running ??= this.run().finally(() => {
-      this.running = undefined;
-    });
+    this.start();
   }
 
-  /** Waits until nothing is to be regained. */
-  async settled(): Promise<void> {
-    await this.running;
+  private start(): void {
+    this.running ??= this.run().finally(() => {
+      this.running = undefined;
+      // one that came just after the last look
+      if (this.isBusy) this.start();
+      else this.onSettled();
+    });
   }
 
   private async run(): Promise<void> {

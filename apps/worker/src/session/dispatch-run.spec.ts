@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { aWorker } from '../../../../test/support/a-worker.js';
 import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
@@ -221,6 +221,18 @@ describe('a Dispatch on a worker', () => {
     expect(names(farm, job)).toEqual(['a.txt']);
     const last = farm.requests(/job_heartbeat/).at(-1)?.body;
     expect(last).toMatchObject({ input: { worker: { goodbye: true } } });
+  });
+
+  it('goes on when nobody watches it any more', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- say: here', '- wait: {file: go}', '- say: more', green));
+    const worker = await aWorker(farm);
+    await worker.until('step', ({ text }) => text === 'here');
+    worker.process.child.stdout?.destroy();
+    worker.process.child.stderr?.destroy();
+    writeFileSync(`${worker.home}/workspaces/${job.id}-1/work/go`, '');
+    await waitUntil(() => job.state === 'done', { within: 20_000 });
+    expect(job.completed?.ended).toBe('handover');
   });
 
   it('ends at once at a second SIGTERM, and its guardians end the trees', async () => {

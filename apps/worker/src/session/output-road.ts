@@ -39,15 +39,21 @@ export class OutputRoad {
     const line = Buffer.from(`${JSON.stringify(event)}\n`);
     this.lines.push(line);
     this.bytes += line.length;
-    this.sending ??= this.send().finally(() => {
-      this.sending = undefined;
-    });
+    this.start();
   }
 
   /** Brings the rest up; returns when the farm has it or the lease is lost. */
   async flush(): Promise<void> {
     this.closed = true;
-    await this.sending;
+    while (this.sending !== undefined) await this.sending;
+  }
+
+  private start(): void {
+    this.sending ??= this.send().finally(() => {
+      this.sending = undefined;
+      // one that came just after the last segment
+      if (this.lines.length > 0) this.start();
+    });
   }
 
   private async send(): Promise<void> {
