@@ -64,6 +64,25 @@ describe('a worker that hears nothing of the farm', () => {
     expect(job.completed?.ended).toBe('silent');
   });
 
+  it('D18 lets a capture wait while no beat is answered', async () => {
+    const farm = await StandInController.open();
+    farm.leaseMs = 10_000;
+    const job = farm.add('steps:\n  - say: here\n  - wait: {file: go}\n  - crash\n');
+    const worker = await aWorker(farm);
+    await worker.until('step', ({ text }) => text === 'here');
+    let away = true;
+    farm.weather = ({ path }) => (away && path.endsWith('job_heartbeat') ? 'cut_before' : 'fine');
+    await worker.until('beat_unanswered');
+    letGo(worker, job);
+    await worker.until('stopped');
+    const beats = farm.requests(/job_heartbeat/).length;
+    await waitUntil(() => farm.requests(/job_heartbeat/).length > beats + 2);
+    expect(worker.events('captured')).toEqual([]);
+    away = false;
+    await worker.until('completed');
+    expect(job.completed?.ended).toBe('crashed');
+  });
+
   it('D11 claims its frozen job first and goes on with the same session at the next epoch', async () => {
     const { farm, job, worker } = await atWork();
     const other = farm.add('steps:\n  - say: other\n');

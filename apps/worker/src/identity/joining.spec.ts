@@ -47,6 +47,19 @@ describe('joining a farm', () => {
     expect(third.process.stderr()).toContain('misconfigured');
   });
 
+  it('gets another token when the one that it has is refused, and goes on', async () => {
+    const farm = await StandInController.open();
+    const worker = await aWorker(farm);
+    const tokens = farm.requests(/\/v1\/token/).length;
+    let refused = 0;
+    farm.weather = ({ path }) =>
+      path.endsWith('job_claim') && refused++ === 0 ? { problem: 'unauthenticated' } : 'fine';
+    const job = farm.add('steps:\n  - call: {operation: checkpoint, input: {outcome: green, summary: Done}}\n');
+    await worker.until('completed');
+    expect(job.state).toBe('done');
+    expect(farm.requests(/\/v1\/token/).length).toBe(tokens + 1);
+  });
+
   it('D16 names the host that uses the identity and ends with code 6', async () => {
     const farm = await StandInController.open();
     farm.inUse = 'attic';

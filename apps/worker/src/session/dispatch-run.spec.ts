@@ -223,6 +223,16 @@ describe('a Dispatch on a worker', () => {
     expect(last).toMatchObject({ input: { worker: { goodbye: true } } });
   });
 
+  it('P3 drains by itself when the farm says so with a beat', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- say: here', '- hang'));
+    const worker = await aWorker(farm);
+    await worker.until('step', ({ text }) => text === 'here');
+    farm.drain = true;
+    expect(await worker.process.ended).toBe(0);
+    expect(job.completed?.ended).toBe('drained');
+  });
+
   it('goes on when nobody watches it any more', async () => {
     const farm = await StandInController.open();
     const job = farm.add(script('- say: here', '- wait: {file: go}', '- say: more', green));

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { FarmError, objectPaths } from '#contracts';
+import { FarmError, limits, objectPaths } from '#contracts';
 import type { HeldLease } from '../claim/held-lease.js';
 import { type Farm, roadTo } from '../controller/farm.js';
 import { untilAnswered } from '../controller/until-answered.js';
 import { faultOf, type Log } from '../log.js';
 import type { ProviderEvent } from '../provider/events.js';
 
-const segmentBytes = 1024 * 1024;
+const segmentBytes = limits.outputSegmentBytes;
 const segmentMs = 500;
 /** What may wait while the farm is away; past it the newest is left out, and the log says so. */
 const waitingBytesMost = 32 * 1024 * 1024;
