@@ -20,7 +20,7 @@ const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     /** Seconds per measurement. */
-    seconds: { type: 'string', default: '1.2' },
+    seconds: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '2' },
     /** Only systems whose name holds this. */
     only: { type: 'string' },
@@ -66,15 +66,13 @@ async function main(): Promise<void> {
     await add('graphile-worker', async () => graphile(await inDatabase('graphile'), connections, false));
     await add('graphile-worker-batched', async () => graphile(await inDatabase('batched'), connections, true));
     await add('bullmq', () => bullmq(data));
-    await add('longshore-dispatch', () => farm.dispatch(40));
+    await add('longshore-dispatch', () => farm.dispatch(48));
 
     const statements = new Map<string, number | null>();
     const estimates = new Map<string, number>();
     for (const system of systems) {
       // Also warms connections and plans up.
-      const began = performance.now();
       await system.enqueue(100);
-      say(`${system.name}: filled in ${Math.round(performance.now() - began)} ms`);
       estimates.set(system.name, 100 / (await system.work(100, 16)));
       statements.set(system.name, await statementsPerJob(ownerUrl, system));
     }
@@ -104,7 +102,7 @@ async function main(): Promise<void> {
     for (const system of systems) {
       if (!system.latency) continue;
       if (system.name === 'longshore') await farm.empty();
-      const samples = await system.latency(150);
+      const samples = await system.latency(100);
       latency.push({
         system: system.name,
         p50_ms: rounded(percentile(samples, 0.5)),

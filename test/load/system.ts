@@ -40,7 +40,7 @@ export async function oneByOne(
   const taken: number[] = [];
   for (let n = 0; n < count; n += 1) {
     const lease = held(n);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, 40));
     await submit(n);
     const committed = performance.now();
     taken.push(Math.max(0, (await lease) - committed));

@@ -34,11 +34,29 @@ export async function claim(
     frozen_leases: frozen.map((lease) => lease.lease_id),
     lease_ms: context.leaseMs,
     spare,
-    turn_step: turnStep,
   };
-  const rows = await take(tx, asked, request.limit);
+  const one = request.limit === 1 && frozen.length === 0 ? await takeOne(tx, asked) : undefined;
+  const rows = one ?? (await take(tx, asked, request.limit));
+  advanceTurns(context, tx, claimer.pool, rows);
   await tellContinued(context, tx, rows);
   return Promise.all(rows.map((row) => leased(context, claimer, row)));
+}
+
+/** Undefined: where something is limited, repeated or in other hands, the longer statement decides. */
+async function takeOne(tx: Transaction, asked: Parameters): Promise<readonly LeaseRow[] | undefined> {
+  const [row] = await tx.all(claimSql.claimOne, asked);
+  if (!row || row.repeated || row.twin || row.limited) return undefined;
+  return [row].filter(isLease);
+}
+
+/** How far turns have come, for the keys that come next. In steps, with the commit: no claim waits for another's. */
+function advanceTurns(context: QueueContext, tx: Transaction, pool: string, rows: readonly LeaseRow[]): void {
+  const turn = Math.max(...rows.filter((row) => !row.continues && !row.repeated).map((row) => row.turn));
+  const known = context.turns.get(pool) ?? Number.NEGATIVE_INFINITY;
+  if (turn < known + turnStep) return;
+  // Noted before the commit, so that claims side by side do not all write it; one that is undone is made up for by the next step.
+  context.turns.set(pool, turn);
+  tx.later(claimSql.advance, { pool, turn });
 }
 
 async function take(tx: Transaction, asked: Parameters, limit: number): Promise<readonly LeaseRow[]> {

@@ -10,6 +10,8 @@ export interface QueueContext {
   readonly leaseMs: number;
   readonly ring: (job: Ring) => void;
   readonly mintJobToken: (lease: LeaseToken) => Promise<string> | string;
+  /** Turns that this process has advanced each pool to: what it need not write again. */
+  readonly turns: Map<string, number>;
   readonly onTrouble: (job: string, error: unknown) => void;
 }
 

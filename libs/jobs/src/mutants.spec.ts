@@ -145,88 +145,117 @@ const fenceMutants = Object.entries(fenced).flatMap(([operation, { of, write }])
 );
 
 /** Claims once; broken when it gets anything. */
-const gets = async (worker: TestWorker) => (await worker.claim(16)).length > 0;
+const gets = async (worker: TestWorker, limit = 16) => (await worker.claim(limit)).length > 0;
 
-const claimMutants: readonly [string, Mutant][] = [
+/** What both statements of a claim must not give out. */
+const notGiven: readonly [string, RegExp, (farm: QueueFarm, worker: World['worker']) => Promise<TestWorker>][] = [
   [
     'the pool',
-    {
-      of: claimSql.claim,
-      predicate: /c\.pool = \$\d+/,
-      breaks: async ({ farm, worker }) => {
-        await farm.submit({ pool: 'payroll' });
-        return gets(worker('north'));
-      },
+    /c\.pool = \$\d+/g,
+    async (on, worker) => {
+      await on.submit({ pool: 'payroll' });
+      return worker('north');
     },
   ],
   [
     'the labels',
-    {
-      of: claimSql.claim,
-      predicate: /c\.labels <@ \$\d+::text\[\]/,
-      breaks: async ({ farm, worker }) => {
-        await farm.submit({ labels: ['host:payroll'] });
-        return gets(worker('north', { labels: ['os:linux'] }));
-      },
+    /c\.labels <@ \$\d+::text\[\]/g,
+    async (on, worker) => {
+      await on.submit({ labels: ['host:payroll'] });
+      return worker('north', { labels: ['os:linux'] });
     },
   ],
   [
     'the account',
-    {
-      of: claimSql.claim,
-      predicate: /c\.account = any\(\$\d+::text\[\]\)/,
-      breaks: async ({ farm, worker }) => {
-        await farm.submit({ account: 'work' });
-        return gets(worker('north'));
-      },
+    /c\.account = any\(\$\d+::text\[\]\)/g,
+    async (on, worker) => {
+      await on.submit({ account: 'work' });
+      return worker('north');
     },
   ],
   [
     'the kind',
-    {
-      of: claimSql.claim,
-      predicate: /c\.kind = any\(\$\d+::text\[\]\)/,
-      breaks: async ({ farm, worker }) => {
-        await farm.submit({ kind: 'dispatch' });
-        return gets(worker('agent', { kinds: ['review'] }));
-      },
+    /c\.kind = any\(\$\d+::text\[\]\)/g,
+    async (on, worker) => {
+      await on.submit({ kind: 'dispatch' });
+      return worker('agent', { kinds: ['review'] });
     },
   ],
   [
     'the backoff',
-    {
-      of: claimSql.claim,
-      predicate: /j\.available_at <= \(select farm_now\(\)\)/,
-      breaks: async ({ farm, worker }) => {
-        await farm.submit({ delay_ms: 1000 });
-        return gets(worker('north'));
-      },
+    /j\.available_at <= \(select farm_now\(\)\)/g,
+    async (on, worker) => {
+      await on.submit({ delay_ms: 1000 });
+      return worker('north');
     },
   ],
   [
     'the exclusion',
-    {
-      of: claimSql.claim,
-      predicate: /not \$\d+ = any\(j\.excluded\)/,
-      breaks: async ({ farm, worker }) => {
-        await farm.submit();
-        const north = worker('north');
-        await north.fail(await north.claimOne(), 'environment');
-        return gets(north);
-      },
+    /not \$\d+ = any\(j\.excluded\)/g,
+    async (on, worker) => {
+      await on.submit();
+      const north = worker('north');
+      await north.fail(await north.claimOne(), 'environment');
+      return north;
     },
   ],
   [
     'the preference',
+    /j\.prefer is null/g,
+    async (on, worker) => {
+      await on.submit({ prefer: { worker: 'warm', ms: 2000 } });
+      return worker('cold');
+    },
+  ],
+];
+const notGivenMutants = notGiven.flatMap(([what, predicate, prepare]) =>
+  (
+    [
+      [claimSql.claim, 16],
+      [claimSql.claimOne, 1],
+    ] as const
+  ).map(([of, limit]): [string, Mutant] => [
+    `${what} of ${of.name}`,
+    { of, predicate, breaks: async ({ farm, worker }) => gets(await prepare(farm, worker), limit) },
+  ]),
+);
+
+/** Limits and pauses, answered requests: what the short statement must leave to the long one. */
+const leftToTheLong: readonly [string, Mutant][] = [
+  [
+    'that a limit is the long statement’s affair',
     {
-      of: claimSql.claim,
-      predicate: /j\.prefer is null/,
+      of: claimSql.claimOne,
+      predicate: /and not ruled from before/,
+      instead: 'from before',
       breaks: async ({ farm, worker }) => {
-        await farm.submit({ prefer: { worker: 'warm', ms: 2000 } });
-        return gets(worker('cold'));
+        await farm.tx((tx) => farm.queue.setLimit(tx, 'global', 0));
+        await farm.submit();
+        const claimed = await worker('north').claim();
+        return claimed.length > 0 || (await farm.queue.counts(farm.database)).leased > 0;
       },
     },
   ],
+  [
+    'that one request was answered',
+    {
+      of: claimSql.claimOne,
+      predicate: /alone and not yes and/,
+      instead: 'alone and',
+      breaks: async ({ farm, worker }) => {
+        await farm.submitMany(2);
+        const request_id = randomUUID();
+        const north = worker('north');
+        await north.claim(1, { request_id });
+        await farm.sql(`update lease set n = 2 where request_id = '${request_id}'`);
+        await north.claim(1, { request_id });
+        return (await farm.queue.counts(farm.database)).leased !== 1;
+      },
+    },
+  ],
+];
+
+const claimMutants: readonly [string, Mutant][] = [
   [
     'the pause of an account',
     {
@@ -404,7 +433,7 @@ const claimMutants: readonly [string, Mutant][] = [
       breaks: async ({ farm, worker }) => {
         await farm.submit();
         const stopped = await closeGate(farm);
-        const slow = worker('slow').claim();
+        const slow = worker('slow').claim(2);
         await untilWaiting(1);
         await farm.worker('quick').claimOne();
         await stopped.open();
@@ -435,8 +464,8 @@ const claimMutants: readonly [string, Mutant][] = [
   [
     'virtual time',
     {
-      of: claimSql.claim,
-      predicate: /q\.turn \+ \$\d+::float8 <= served\.turn/,
+      of: claimSql.advance,
+      predicate: /turn < \$\d+::float8/,
       instead: '($& and false)',
       breaks: async ({ farm, worker }) => {
         await farm.submit({ fairness_key: 'idle' });
@@ -800,10 +829,13 @@ const otherMutants: readonly [string, Mutant][] = [
 ];
 
 describe('without', () => {
-  it.each([...fenceMutants, ...claimMutants, ...otherMutants])('%s a promise breaks', async (_, mutant) => {
-    expect(await isBroken(mutant, false)).toBe(false);
-    expect(await isBroken(mutant, true)).toBe(true);
-  });
+  it.each([...fenceMutants, ...notGivenMutants, ...leftToTheLong, ...claimMutants, ...otherMutants])(
+    '%s a promise breaks',
+    async (_, mutant) => {
+      expect(await isBroken(mutant, false)).toBe(false);
+      expect(await isBroken(mutant, true)).toBe(true);
+    },
+  );
 });
 
 /** In a statement: waits at the gate, and is true. */

@@ -26,6 +26,7 @@ export function openQueue(options: QueueOptions): Queue {
     leaseMs: options.leaseMs ?? limits.leaseMs,
     ring: options.ring ?? ignore,
     mintJobToken: options.mintJobToken,
+    turns: new Map(),
     onTrouble: options.onTrouble ?? ignore,
   };
   let sweeps = 0;

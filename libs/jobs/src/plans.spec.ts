@@ -50,7 +50,6 @@ const claim: Parameters = {
   offset: 0,
   locked: false,
   spare: 32,
-  turn_step: 4,
   lease_ms: 30_000,
 };
 const leave: Parameters = {
@@ -77,6 +76,7 @@ const given: Parameters = {
 
 const statements: readonly (readonly [Statement<unknown>, Parameters?])[] = [
   [claimSql.claim],
+  [claimSql.claimOne],
   [claimSql.claim, { kinds: ['plain'], limit: 1, frozen_jobs: [], frozen_leases: [] }],
   [claimSql.leasesOfRequest],
   [leaseSql.find],

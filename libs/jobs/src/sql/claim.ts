@@ -19,7 +19,74 @@ export interface ClaimedRow {
   readonly lease_ms: number;
   readonly continues: boolean;
   readonly payload: LeasedJob['payload'];
+  readonly turn: number;
 }
+
+/** What a claimer may take of a class, by its place in the queue. */
+const claimable = `
+  j.state = 'queued' and j.available_at <= (select farm_now()) and not $worker = any(j.excluded)
+  and (j.prefer is null or j.prefer = $worker or j.prefer_until <= (select farm_now()))`;
+
+/**
+ * One job where nothing is limited or paused, which is nearly always: a third of the work of \`claim\`. It says \`limited\` and takes
+ * nothing where it can not tell, and then \`claim\` decides.
+ *  before     the request was answered already, or its twin is on its way (D12, H7)
+ *  plain      no limit and no pause is set anywhere
+ *  fits       pool, labels, account, kind (H26, H37)
+ *  best       the class whose head is first, looked at without a lock
+ *  picked     its first that is in nobody's hands: each claimer locks one row. state: a row that another leased since the
+ *             snapshot is looked at anew by \`for update\` (A12.1)
+ *  leased     only with the claim's one insert (H7)
+ */
+const claimOne = statement<ClaimedRow>(
+  'job.claim_one',
+  `
+  with before as materialized (
+    select exists (select from lease where worker = $worker and boot = $boot and request_id = $request_id) as yes,
+      pg_try_advisory_xact_lock(hashtextextended($worker || $boot || $request_id, 0)) as alone,
+      exists (select from quota where max is not null or paused_until is not null) as ruled
+  ), heads as materialized (
+    select c.class, h.priority, h.turn, h.seq
+    from job_class c cross join lateral (
+      select j.priority, j.turn, j.seq from job j
+      where j.class = c.class and ${claimable} order by j.priority desc, j.turn, j.seq limit 1
+    ) h
+    where (select alone and not yes and not ruled from before)
+      and c.pool = $pool and c.labels <@ $labels::text[]
+      and (c.account is null or c.account = any($accounts::text[]))
+      and ($kinds::text[] is null or c.kind = any($kinds::text[]))
+  ), picked as materialized (
+    select j.id, j.epoch + 1 as epoch, j.turn
+    from (select class from heads order by priority desc, turn, seq limit 1) best cross join lateral (
+      select j.id, j.epoch, j.turn from job j
+      where j.class = best.class and ${claimable} order by j.priority desc, j.turn, j.seq limit 1 for update skip locked
+    ) j
+  ), granted as (
+    insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
+    select id, epoch, gen_random_uuid(), $worker, $boot, $request_id, 1, (select farm_now()) from picked
+    on conflict (worker, boot, request_id, n) do nothing
+    returning job, epoch, lease_id
+  ), leased as (
+    update job j set state = 'leased', phase = 'preparing', epoch = g.epoch, lease_id = g.lease_id, holder = $worker, boot = $boot,
+      lease_expires_at = least((select farm_now()) + $lease_ms::int * interval '1 ms', j.deadline),
+      activity_at = (select farm_now()), prefer = null, prefer_until = null, note = null
+    from granted g where j.id = g.job
+    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, j.turn
+  )
+  select b.yes or (leased.id is null and exists (select from picked)) as repeated, not b.alone as twin,
+    b.ruled or (leased.id is null and exists (select from heads)) as limited, 0 as seen,
+    leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, false as continues, leased.payload, leased.turn,
+    (extract(epoch from leased.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
+  from before b left join leased on true`,
+);
+
+/** Virtual time goes with what is served. A row of it that another moves at this moment is left alone. */
+const advance = statement<unknown>(
+  'job.advance',
+  `update quota set turn = $turn::float8 from (
+     select name from quota where name = 'pool:' || $pool and turn < $turn::float8 for update skip locked
+   ) q where quota.name = q.name`,
+);
 
 /**
  * Leases up to $limit jobs in one statement that never waits.
@@ -38,7 +105,6 @@ export interface ClaimedRow {
  *                  (\`offset 0\`), as a join is planned for any limit and any size and may read the whole table. state: leased by another since the snapshot (A12.1)
  *  first, rest     the claim's one insert: of two equal requests one gets n = 1, the other waits for its commit and then leases
  *                  nothing at all, not even a second job (H7)
- *  advanced        virtual time goes with what is served, in steps, and never waits: two claimers that both move it lose nothing
  */
 const claim = statement<ClaimedRow>(
   'job.claim',
@@ -75,10 +141,7 @@ const claim = statement<ClaimedRow>(
     select false, h.id, h.priority, h.turn, h.seq, f.limited
     from fits f cross join lateral (
       select j.id, j.priority, j.turn, j.seq from job j
-      where j.class = f.class and j.state = 'queued'
-        and j.available_at <= (select farm_now())
-        and not $worker = any(j.excluded)
-        and (j.prefer is null or j.prefer = $worker or j.prefer_until <= (select farm_now()))
+      where j.class = f.class and ${claimable}
         and not exists (select from mine where mine.id = j.id)
       order by j.priority desc, j.turn, j.seq limit $limit::int + $spare::int
     ) h
@@ -116,16 +179,9 @@ const claim = statement<ClaimedRow>(
     from granted g
     where j.id = g.id and g.n in (select n from first union all select n from rest)
     returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, g.continues, g.turn, g.n
-  ), advanced as (
-    update quota set turn = ahead.turn
-    from (
-      select q.name, served.turn from quota q, (select max(turn) as turn from leased where not continues) served
-      where q.name = 'pool:' || $pool and q.turn + $turn_step::float8 <= served.turn for update of q skip locked
-    ) ahead
-    where quota.name = ahead.name
   )
   select (select yes from before) or (exists (select from granted) and leased.id is null) as repeated,
-    (select not alone from before) as twin, found.limited, found.seen, leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, leased.continues, leased.payload,
+    (select not alone from before) as twin, found.limited, found.seen, leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, leased.continues, leased.payload, leased.turn,
     (extract(epoch from leased.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
   from found left join leased on true
   order by leased.n`,
@@ -147,7 +203,7 @@ const awaitTwin = statement<unknown>(
 const leasesOfRequest = statement<ClaimedRow>(
   'job.leases_of_request',
   `
-  select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, true as repeated, false as twin, false as limited, 0 as seen, exists (
+  select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.turn, true as repeated, false as twin, false as limited, 0 as seen, exists (
       select from (select * from lease where job = j.id and epoch = j.epoch - 1 offset 0) l
       where l.worker = r.worker and l.boot = r.boot and l.ended_how = 'lost'
         and l.lease_id = any($frozen_leases::uuid[])
@@ -159,4 +215,4 @@ const leasesOfRequest = statement<ClaimedRow>(
   order by r.n`,
 );
 
-export const claimSql = { claim, lockLimits, awaitTwin, leasesOfRequest };
+export const claimSql = { claimOne, claim, advance, lockLimits, awaitTwin, leasesOfRequest };
