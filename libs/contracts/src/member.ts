@@ -59,7 +59,15 @@ export const checkpoint = contract({
     terminal: z.boolean(),
     must_stop: z.boolean(),
   }),
-  errors: ['boundary_precondition_failed', 'budget_exhausted', 'invalid_task_path', 'stale_dispatch', 'stale_lease'],
+  errors: [
+    'boundary_precondition_failed',
+    'budget_exhausted',
+    'invalid_task_path',
+    'illegal_state',
+    'stale_assignment',
+    'stale_dispatch',
+    'stale_lease',
+  ],
 });
 
 const MemberView = z.strictObject({

@@ -38,7 +38,7 @@ export const taskStart = contract({
     priority: z.int().min(-100).max(100).default(0),
   }),
   output: z.strictObject({ task_id: TaskId, status: z.enum(['preparing', 'running']) }),
-  errors: ['not_found', 'source_unavailable', 'source_refused', 'idempotency_mismatch'],
+  errors: ['not_found', 'conflict', 'source_unavailable', 'source_refused', 'idempotency_mismatch'],
   positional: ['prompt'],
 });
 

@@ -194,10 +194,12 @@ describe('the end of a Dispatch', () => {
     await expect(worker('f').claim()).resolves.toMatchObject({ epoch: 6 });
   });
 
-  it('exhausts the lane of what can never be captured, and of a provider that does not start', async () => {
+  it('D10 exhausts the lane of what can never be captured, and of a provider that does not start', async () => {
     const [captured, refused] = [await farm.alone(), await farm.alone()];
     const north = captured.worker('north');
     await north.fail(await north.begin(), 'capture_failed', false);
+    expect(await dispatchesOf(captured.task)).toMatchObject([{ closed_reason: 'control_failed', state: 'done' }]);
+    await expect(north.claim()).rejects.toThrow('nothing to claim');
     expect(await farm.view(captured.task)).toMatchObject({ status: 'paused', attention: [{ kind: 'lane_exhausted' }] });
     for (let n = 1; n <= limits.startAttempts; n += 1) {
       const south = refused.worker(`south-${n}`);

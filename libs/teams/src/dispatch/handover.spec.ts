@@ -98,6 +98,19 @@ describe('a handover', () => {
     });
   });
 
+  it('R1 D2 stands when another comes at the same moment, and one of the two is refused', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    const lease = await north.begin();
+    const bodies = ['one', 'two', 'three', 'four'].map((summary) => ({ summary, outcome: 'green' as const }));
+    const said = await Promise.allSettled(bodies.map((body) => north.checkpoint(lease, body)));
+    expect(said.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
+    for (const outcome of said) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'illegal_state' });
+    }
+    expect(await written(task)).toEqual(nothing);
+  });
+
   it('D11 H1 stays valid when the same session goes on at the next epoch', async () => {
     const { task, worker } = await farm.alone();
     const north = worker('north');
@@ -265,7 +278,7 @@ describe('a handover', () => {
     ]);
   });
 
-  it('D12 may come before the started beat: the call counts as it', async () => {
+  it('D12 R22 may come before the started beat: the call counts as it', async () => {
     const { task, worker } = await farm.alone();
     const north = worker('north');
     const lease = await north.claim();

@@ -10,13 +10,14 @@ export async function noteMissingMachines(parts: TeamParts, live: readonly Omit<
   const stranded = await parts.queue().waitingWithoutMachine(parts.database, live);
   const open = await parts.database.all(attentionSql.openJobs, { kind });
   const dispatches = stranded.filter((job) => job.kind === 'dispatch' && job.scope !== null);
-  await parts.database.transaction(async (tx) => {
-    for (const { job } of open) {
-      if (!dispatches.some((waiting) => waiting.job === job)) await tx.run(attentionSql.closeOfJob, { job, kind });
-    }
-    for (const { job, scope, missing } of dispatches) {
-      const summary = `No machine that is here may run this: ${missing.join('; ')}.`;
-      await tx.run(attentionSql.open, { id: newId(), task: scope, job, kind, summary });
-    }
-  });
+  // Each on its own: many at once in one transaction would lock in an order of their own, against other controllers.
+  for (const { job } of open) {
+    if (!dispatches.some((waiting) => waiting.job === job))
+      await parts.database.run(attentionSql.closeOfJob, { job, kind });
+  }
+  for (const { job, scope, missing } of dispatches) {
+    const summary = `No machine that is here may run this: ${missing.join('; ')}.`;
+    if (open.some((item) => item.job === job && item.summary === summary)) continue;
+    await parts.database.run(attentionSql.open, { id: newId(), task: scope, job, kind, summary });
+  }
 }

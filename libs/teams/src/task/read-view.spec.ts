@@ -17,7 +17,10 @@ describe('the view of a Task', () => {
     const { task, worker } = await farm.alone({ title: 'Mend', prompt: 'x'.repeat(2_000) });
     const north = worker('north');
     const first = await north.begin();
-    await north.handOver(first, { summary: 'Anew', outcome: 'retry' });
+    await north.complete(first, 'crashed', {
+      usage: { requests: 1, input_tokens: 1, output_tokens: 1, cost_usd: 0.5 },
+    });
+    await north.handOver(await north.begin(), { summary: 'Anew', outcome: 'retry' });
     const lease = await north.begin();
     const usage = { requests: 3, input_tokens: 10, output_tokens: 20 };
     const work = await north.work(lease, { 'report.md': 'r\n', 'lib/b.bin': Buffer.from([0, 1, 2]) }, ['report.md']);
@@ -43,7 +46,7 @@ describe('the view of a Task', () => {
         files: [{ path: 'report.md' }],
         branch: `longshore/${task}`,
         commit: work.commit,
-        usage,
+        usage: { requests: 4, input_tokens: 11, output_tokens: 21, cost_usd: 0.5 },
         files_changed_total: 2,
         files_changed: [
           { path: 'lib/b.bin', status: 'added', additions: null, deletions: null },

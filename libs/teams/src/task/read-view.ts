@@ -138,9 +138,17 @@ async function readResult(
     base: root.line_base,
     ...prepared,
     isolation: said.isolation ?? null,
-    usage: said.usage ?? null,
+    usage: usageOf(await tx.first(dispatchSql.usage, { task: task.id })),
     completed_at: boundary.recorded_at.toISOString(),
   };
+}
+
+function usageOf(
+  sums: { requests: number | null; input_tokens: number; output_tokens: number; cost_usd: number | null } | undefined,
+): NonNullable<View['result']>['usage'] {
+  if (!sums || sums.requests === null) return null;
+  const { requests, input_tokens, output_tokens, cost_usd } = sums;
+  return { requests, input_tokens, output_tokens, ...(cost_usd === null ? {} : { cost_usd }) };
 }
 
 async function readAttention(tx: Queries, task: TaskRow, result: View['result']): Promise<View['attention']> {

@@ -138,7 +138,7 @@ describe('a Task that is started', () => {
     await farm.teams.sweeps.prepareTasks(patience);
   });
 
-  it('D19 pauses when its source is refused, says why, and Resume tries again', async () => {
+  it('D19 R19 pauses when its source is refused, says why, and Resume tries again', async () => {
     const checkout = await aCheckout();
     const junk = Buffer.from('this is no bundle');
     const sha256 = createHash('sha256').update(junk).digest('hex');
@@ -159,6 +159,7 @@ describe('a Task that is started', () => {
     expect(await farm.view(task)).toMatchObject({ status: 'preparing', attention: [] });
     await farm.teams.sweeps.prepareTasks(patience);
     expect(await farm.view(task)).toMatchObject({ status: 'running' });
+    expect(await rootsOf(task)).toEqual([{ jobs: 1, dispatches: 1 }]);
     await farm.control(task, 'cancel');
   });
 
@@ -219,7 +220,7 @@ describe('a Task that is started', () => {
     const objects = join(farm.data, 'objects/sources', person, checkout.sha256);
     // A source that does not come to an end: git reads a pipe that nobody writes.
     rmSync(objects);
-    execFileSync('mkfifo', [objects]);
+    execFileSync('sh', ['-c', 'mkfifo "$0"', objects]);
     expect(await farm.teams.sweeps.prepareTasks(50)).toEqual([]);
     const quick = await farm.start();
     expect(await farm.teams.sweeps.prepareTasks(patience)).toEqual([quick]);

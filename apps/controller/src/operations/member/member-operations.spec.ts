@@ -39,9 +39,12 @@ const complete = (
 ) => worker.call(jobComplete, { job_id: id, epoch, lease_id, ...end });
 
 describe('the calls of a member', () => {
-  it('D2 H1 are answered again under their key, and the Task ends by the call that its machine names', async () => {
+  it('Q1 D2 H1 are answered again under their key, and the Task ends by the call that its machine names', async () => {
     const { task_id, worker, lease, jobToken } = await held();
     const [progress, handover] = [randomUUID(), randomUUID()];
+    const steps = [{ step: 'Look', status: 'in_progress' }];
+    await worker.call(setWorkPlan, { steps }, { jobToken, key: randomUUID() });
+    expect((await worker.call(getCurrentContext, {}, { jobToken, key: randomUUID() })).work_plan).toEqual({ steps });
     const half = { summary: 'Half way' };
     const first = await worker.call(checkpoint, half, { jobToken, key: progress });
     expect(await worker.call(checkpoint, half, { jobToken, key: progress })).toEqual(first);
