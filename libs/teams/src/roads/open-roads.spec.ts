@@ -136,7 +136,7 @@ describe('the roads', () => {
     }
   });
 
-  it('H17 write each segment of output once, under the lease that is held', async () => {
+  it('write each segment of output once, under the lease that is held', async () => {
     const { worker } = await farm.alone();
     const north = worker('north');
     const lease = await north.begin();
