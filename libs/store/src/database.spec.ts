@@ -44,6 +44,15 @@ describe('a transaction', () => {
     expect(await countFrom(10)).toBe(0);
   });
 
+  it('says what failed first, not that the rest was aborted', async () => {
+    const failing = database.transaction(async (tx) => {
+      await tx.run(sql.add, { id: 15, text: 'a' });
+      tx.later(sql.add, { id: 15, text: 'the key is taken' });
+      await tx.run(sql.add, { id: 16, text: 'too late' });
+    });
+    await expect(failing).rejects.toThrow('duplicate key');
+  });
+
   it('does not claim a commit when its work swallowed the failure of a statement', async () => {
     const failing = database.transaction(async (tx) => {
       await tx.run(sql.add, { id: 20, text: 'a' });

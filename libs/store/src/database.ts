@@ -97,7 +97,7 @@ class PoolDatabase implements Database {
       return answer;
     } catch (error) {
       broken = await tx.rollback();
-      throw error;
+      throw await tx.firstFailure(error);
     } finally {
       client.release(broken);
     }
@@ -145,6 +145,12 @@ class ClientTransaction extends ClientQueries implements Transaction {
     // A transaction that failed half-way answers COMMIT with ROLLBACK and no error.
     const { command } = await committed;
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back by PostgreSQL');
+  }
+
+  /** A statement after one that failed is told only that the transaction is aborted: what failed before says why. */
+  async firstFailure(error: unknown): Promise<unknown> {
+    const sent = await Promise.allSettled(this.pending);
+    return sent.find((outcome) => outcome.status === 'rejected')?.reason ?? error;
   }
 
   /** True when the connection is of no more use. */
