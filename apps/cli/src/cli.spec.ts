@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import {
@@ -190,5 +190,24 @@ describe('the command line', () => {
     expect(outside).toMatchObject({ exit: 2, stderr: expect.stringContaining('--empty') });
     expect(await runCli([...start, '--prompt-file', join(around.cwd, 'missing')], around)).toMatchObject({ exit: 2 });
     expect(farm.asked).toEqual([]);
+  });
+
+  it('refuses to start on a port that is taken or a folder of another version, and names the way out', async () => {
+    farm = await anAnsweringFarm(() => undefined);
+    const data = join(tempDir('data'), 'farm');
+    const taken = await runCli(['up', '--json', '--data', data, '--port', new URL(farm.url).port]);
+    expect(taken.exit).toBe(1);
+    expect(JSON.parse(taken.stdout).error).toMatchObject({
+      code: 'port_taken',
+      who: 'admin',
+      hint: expect.any(String),
+    });
+    writeFileSync(join(data, 'version'), '99\n');
+    const other = await runCli(['up', '--json', '--data', data, '--port', '0']);
+    expect(other.exit).toBe(1);
+    expect(JSON.parse(other.stdout).error).toMatchObject({
+      code: 'data_version',
+      hint: expect.stringContaining('--data'),
+    });
   });
 });

@@ -13,6 +13,8 @@ import { openScreen, type Surroundings } from './output/screen.js';
 import { productVersion } from './product-version.js';
 
 const usageExit = 2;
+/** As a shell tells a program that SIGINT has ended. */
+const interruptedExit = 130;
 
 /** Runs one command line and answers its exit code (A9.3). It never throws and never ends the process. */
 export async function runCommandLine(words: readonly string[], surroundings: Surroundings): Promise<number> {
@@ -24,6 +26,8 @@ export async function runCommandLine(words: readonly string[], surroundings: Sur
   } catch (error) {
     if (error instanceof CommandFailed) return error.exit;
     if (error instanceof CommanderError) return endOfUsage(error, () => screen.answer(usageError(error)));
+    // Ctrl-C is the person's will and no failure; what was being done is told by the command.
+    if (surroundings.signal.aborted) return interruptedExit;
     const failure = failureOf(error);
     tellFailure(failure, screen);
     return failure.exit;

@@ -38,29 +38,19 @@ export function addUp(program: Command, frame: Frame): void {
     const say = (line: string) => screen.say(line);
     const stopped = new StopRequest();
     const { host, publicUrl, insecure, install } = flags;
+    const options = { data, env: { ...surroundings.env }, port, host, publicUrl, insecure, install, again: true, say };
     say(`starting the farm in ${data}`);
-    const farm = await LocalFarm.open({
-      data,
-      env: { ...surroundings.env },
-      port,
-      host,
-      publicUrl,
-      insecure,
-      install,
-      again: true,
-      say,
-    });
     try {
+      await using farm = await LocalFarm.open(options);
+      stopped.onSecond(() => farm.endAtOnce());
       for (let number = 1; number <= count && !stopped.asked; number += 1) {
         const name = `local-${number}`;
         await farm.addWorker({ name, slots, onEvent: (event) => tellWorkerEvent(name, event, screen) });
       }
-      tellFarm(farm, data, count, screen);
+      if (!stopped.asked) tellFarm(farm, data, count, screen);
       await stopped.first;
       say('draining: workers hand in what they have (Ctrl-C again ends at once)');
     } finally {
-      stopped.onSecond(() => farm.endAtOnce());
-      await farm.stop();
       stopped.close();
     }
     say('the farm is down; its state is kept');
@@ -96,7 +86,10 @@ function tellFarm(farm: LocalFarm, data: string, workers: number, screen: Screen
   screen.say('Ctrl-C drains and ends it.');
 }
 
-/** SIGINT and SIGTERM, first and second. */
+/** A closed terminal (SIGHUP) is a wish to end, too. */
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** The first wish to end, and the second. */
 class StopRequest {
   readonly first: Promise<void>;
   asked = false;
@@ -112,7 +105,7 @@ class StopRequest {
     this.first = new Promise((resolve) => {
       this.resolveFirst = resolve;
     });
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, this.heard);
+    for (const signal of endings) process.on(signal, this.heard);
   }
 
   onSecond(act: () => void): void {
@@ -120,7 +113,7 @@ class StopRequest {
   }
 
   close(): void {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, this.heard);
+    for (const signal of endings) process.off(signal, this.heard);
   }
 }
 

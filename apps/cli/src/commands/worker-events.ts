@@ -64,5 +64,5 @@ export function workerEventLine({ event, job: _job, ...facts }: WorkerEvent): To
 export function tellWorkerEvent(worker: string, event: WorkerEvent, screen: Screen): void {
   const line = workerEventLine(event);
   if (line !== undefined)
-    screen.say(`${screen.paint.cyan(plainLine(worker))}  ${screen.paint.dim((event.job ?? '').slice(0, 8))}  ${line}`);
+    screen.say(`${screen.tint.cyan(plainLine(worker))}  ${screen.tint.dim((event.job ?? '').slice(0, 8))}  ${line}`);
 }

@@ -73,14 +73,14 @@ const action: Readonly<Record<WhoActs, string>> = {
 export function tellFailure(failure: Failure, screen: Screen): void {
   const { exit: _exit, ...told } = failure;
   screen.answer({ ok: false, error: told });
-  const { paint } = screen;
-  screen.say(`${paint.red(plainLine(failure.code))}: ${plainText(failure.message)}`);
+  const { tint } = screen;
+  screen.say(`${tint.red(plainLine(failure.code))}: ${plainText(failure.message)}`);
   for (const field of failure.fields ?? []) screen.say(`  ${plainLine(field.path)}: ${plainLine(field.rule)}`);
   if (failure.proposal !== undefined) screen.say(proposalLines(failure.proposal));
   if (failure.hint !== undefined) screen.say(`  → ${plainText(failure.hint)}`);
   // Where the hint is the way out, "nobody" would send the person away.
   if (failure.who !== undefined && !(failure.who === 'nobody' && failure.hint !== undefined))
-    screen.say(paint.dim(`  who acts: ${action[failure.who]}`));
+    screen.say(tint.dim(`  who acts: ${action[failure.who]}`));
 }
 
 function proposalLines(proposal: unknown): string {

@@ -20,7 +20,10 @@ export type Paint = ReturnType<typeof pc.createColors>;
  */
 export interface Screen {
   readonly json: boolean;
+  /** Colours of results. */
   readonly paint: Paint;
+  /** Colours of messages: stderr may be a terminal where stdout is a pipe, and the other way round. */
+  readonly tint: Paint;
   /** A message to the person. */
   say(line: string): void;
   /** A result as text; silent with `--json`. */
@@ -36,7 +39,8 @@ export function openScreen(surroundings: Surroundings, json: boolean): Screen {
   };
   return {
     json,
-    paint: paintFor(surroundings, json ? stderr : stdout),
+    paint: paintFor(surroundings, stdout),
+    tint: paintFor(surroundings, stderr),
     say: (line) => write(stderr, line),
     show: (text) => {
       if (!json) write(stdout, text);

@@ -38,9 +38,9 @@ export async function playDemo(run: CommandRun, options: DemoOptions): Promise<v
   const signal = AbortSignal.any([run.surroundings.signal, late]);
   const folder = await makeDemoFolder(run.data);
   const seconds = () => Math.round((performance.now() - began) / 100) / 10;
-  const { paint } = run.screen;
+  const { tint } = run.screen;
   const tell = (who: string, line: string) =>
-    run.screen.say(`${paint.dim(seconds().toFixed(1).padStart(5))}  ${paint.cyan(who.padEnd(10))}  ${line}`);
+    run.screen.say(`${tint.dim(seconds().toFixed(1).padStart(5))}  ${tint.cyan(who.padEnd(10))}  ${line}`);
   try {
     const told = await playOn({ ...run, surroundings: { ...run.surroundings, signal } }, options, folder, tell);
     if (!options.keep) await folder.remove();

@@ -75,7 +75,7 @@ export async function followTask(run: CommandRun, taskId: string): Promise<void>
     onQuiet: async () => {
       const { attention } = await client.call(taskGet, { task_id: taskId });
       const now = attention.map(({ summary }) => plainLine(summary)).join(' ');
-      if (now !== '' && now !== needs) screen.say(`${screen.paint.yellow('needs you')}: ${now}`);
+      if (now !== '' && now !== needs) screen.say(`${screen.tint.yellow('needs you')}: ${now}`);
       needs = now;
     },
     onAway: () => screen.say('the farm does not answer; waiting for it'),
