@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { afterAll } from '@jest/globals';
 import { type Logger, pino } from 'pino';
 import { z } from 'zod';
 import { Challenge, CredentialFile, EnrolReply, headers, identityPaths, Problem, TokenReply } from '#contracts';
@@ -58,6 +59,13 @@ export interface TestController {
   close(): Promise<void>;
 }
 
+/** What a failed test left open would keep the run from ending. */
+const open = new Set<Controller>();
+afterAll(async () => {
+  await Promise.all([...open].map((controller) => controller.close()));
+  open.clear();
+});
+
 /** Starts a controller of its own over a fresh database; more of them may share `database` and `data`. */
 export async function aController(
   changes: Partial<Settings> & { database?: TestDatabase } = {},
@@ -80,6 +88,7 @@ export async function aController(
     },
     logInto(logged),
   );
+  open.add(controller);
   const { url } = controller;
   const person = (token: string, id = ''): TestCaller => callerWith(url, token, id);
   const credential = CredentialFile.parse(JSON.parse(await readFile(join(data, 'credential.json'), 'utf8')));
@@ -112,7 +121,10 @@ export async function aController(
       return workerWith(url, token, worker_id, key, boot, host);
     },
     fetch: (path, init) => exchange(`${url}${path}`, init),
-    close: () => controller.close(),
+    async close() {
+      open.delete(controller);
+      await controller.close();
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -12,7 +12,7 @@ import { BellTransport } from './doors/bell/bell-transport.js';
 import { checkLease } from './doors/check-lease.js';
 import { faultOf, openHttpDoor } from './doors/http/http-door.js';
 import { ProblemFilter } from './doors/http/problem.filter.js';
-import { farmErrorOf, sendProblem } from './doors/http/problem.js';
+import { refusalOf, sendProblem } from './doors/http/problem.js';
 import { openFarm, type Services } from './farm.js';
 import { operations } from './operations/catalogue.js';
 import type { Settings } from './settings.js';
@@ -59,16 +59,21 @@ export async function startController(settings: Settings, log: Logger): Promise<
   const sweeps = startSweeps({ services, door, onFault });
   services.preparing.listen(() => sweeps.ringTeams());
   log.info({ url, farm_id: farmId, fingerprint: identity.fingerprint }, 'the controller listens');
+  const close = async (): Promise<void> => {
+    door.closed();
+    claims.close();
+    await closeDoors(app);
+    await sweeps.stop();
+    await bell.close();
+    await database.close();
+  };
+  let closing: Promise<void> | undefined;
   return {
     url,
     services,
-    async close() {
-      door.closed();
-      claims.close();
-      await app.close();
-      await sweeps.stop();
-      await bell.close();
-      await database.close();
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
 }
@@ -84,7 +89,7 @@ async function hangDoors(
     bodyLimit: limits.bodyBytes,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, _request, reply) => {
-      sendProblem(reply, farmErrorOf(error));
+      sendProblem(reply, refusalOf(error));
     },
   });
   hang(instance);
@@ -98,6 +103,19 @@ async function hangDoors(
   app.connectMicroservice({ strategy: new BellTransport(bell) });
   await app.startAllMicroservices();
   return app;
+}
+
+/** Calls in flight are answered. Their connections are kept by nobody then; what takes too long is cut. */
+async function closeDoors(app: NestFastifyApplication): Promise<void> {
+  const server: Server = app.getHttpServer();
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const late = setTimeout(() => server.closeAllConnections(), limits.stopGraceMs);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(idle);
+    clearTimeout(late);
+  }
 }
 
 async function listen(app: NestFastifyApplication, { host, port, tls }: Settings): Promise<string> {

@@ -3,6 +3,7 @@ import { claimReceipt, type Database, keepReply, type ReceiptKey, type Transacti
 import { needsConfirmation, propose } from './access/confirmation.js';
 import { type Asker, exposureOf } from './access/exposure.js';
 import { AuditTrail } from './audit/audit-trail.js';
+import { farmErrorOf } from './farm-error-of.js';
 import { invalidInput } from './input-errors.js';
 import type { InputHasher } from './keys/farm-keys.js';
 import type { Metrics } from './metrics.js';
@@ -215,9 +216,9 @@ class OpenGate<Services> implements Gate<Services> {
 
   /** What is no FarmError is a fault of ours, and its text may hold anything. */
   private faultOr(error: unknown, operation: Operation<Services>): FarmError {
-    if (error instanceof FarmError && error.code !== 'invalid_output' && error.code !== 'internal') return error;
-    this.options.onFault?.(error, operation.name);
-    return error instanceof FarmError ? error : new FarmError('internal', undefined, { cause: error });
+    const failure = farmErrorOf(error);
+    if (failure.code === 'invalid_output' || failure.code === 'internal') this.options.onFault?.(error, operation.name);
+    return failure;
   }
 }
 

@@ -3,6 +3,7 @@ export { FirstBeats } from './audit/first-beats.js';
 export { DefinitionError, type DefinitionFault } from './definition/definition-error.js';
 export type { JsonSchema } from './definition/json-schema.js';
 export { cliPathOf } from './definition/names.js';
+export { farmErrorOf } from './farm-error-of.js';
 export { type Gate, type GateCall, openGate } from './gate.js';
 export { ensureFirstPerson } from './identity/first-person.js';
 export { type Authenticated, Identity, type MintNats } from './identity/identity.js';

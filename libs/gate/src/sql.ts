@@ -115,6 +115,12 @@ export const gateSql = {
      returning bound_to`,
   ),
 
+  /** A day after their end nobody asks for them again, not even for a lost reply. */
+  forgetTickets: statement<unknown>(
+    'gate.forget_tickets',
+    `delete from ticket where expires_at < clock_timestamp() - interval '1 day'`,
+  ),
+
   /**
    * Gives the identity to a boot. No row: another boot has it (D16).
    *  boot = $boot          the holder asks for its next token

@@ -1,4 +1,5 @@
 import { limits } from '#contracts';
+import { forgetReceipts } from '#store';
 import type { Services } from '../farm.js';
 import { claimerOf } from '../operations/job/worker-of.js';
 import type { FrontDoor } from './front-door.js';
@@ -7,6 +8,9 @@ import { tick } from './tick.js';
 
 /** Seldom enough that it costs nothing, often enough for what it is for. */
 const minuteMs = 60_000;
+
+/** Longer than any outage of ours after which a caller would still ask for its answer. */
+const receiptHours = 7 * 24;
 
 export interface Sweeps {
   /** A Task waits to be prepared: look at once. */
@@ -22,7 +26,7 @@ interface SweepOptions {
 
 /** Every controller sweeps; each sweep re-derives what is to be done from rows, also twice at once. */
 export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
-  const { database, queue, teams, identity, ringer, keys, log } = services;
+  const { database, queue, teams, identity, ringer, log } = services;
   const loop = (name: string, everyMs: number, look: () => Promise<void>) => new Loop({ name, everyMs, look, onFault });
 
   const teamsLoop = loop('teams', limits.sweepMs, async () => {
@@ -43,7 +47,8 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
     teamsLoop,
     loop('upkeep', minuteMs, async () => {
       await teams.sweeps.expireSources();
-      await keys.signing.refresh();
+      await identity.upkeep();
+      await forgetReceipts(database, receiptHours);
     }),
   ];
   return {

@@ -172,8 +172,13 @@ export class Identity {
     return this.tokens.job.mint(claims, lease_ms / 1000 + limits.clockSkewSeconds);
   }
 
-  /** For a person whose credential was checked by other means. */
-  personToken(id: string): TokenReply {
+  /** Each minute: what is over goes, keys that another controller rotated come. */
+  async upkeep(): Promise<void> {
+    await this.options.database.run(gateSql.forgetTickets);
+    await this.options.keys.signing.refresh();
+  }
+
+  private personToken(id: string): TokenReply {
     const claims = { aud: 'cli', sub: id, client_id: 'longshore-cli' } as const;
     return {
       token: this.tokens.person.mint(claims, limits.personTokenSeconds),

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { canonicalJson } from './canonical-json.js';
@@ -43,7 +43,7 @@ export async function openFarmKeys(folder: string, now: () => number = Date.now)
   }));
   const enrolmentKey = privateKeyOf(enrolment.private_key);
   const raw = rawPublicKey(enrolmentKey);
-  const secret = Buffer.from(hashing.key, 'base64url');
+  const secret = createSecretKey(Buffer.from(hashing.key, 'base64url'));
   return {
     signing,
     enrolment: { raw, fingerprint: fingerprintOf(raw), sign: (text) => signText(enrolmentKey, text) },

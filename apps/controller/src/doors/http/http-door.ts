@@ -7,7 +7,7 @@ import { identityRoutes } from './identity-routes.js';
 import { readJsonBodies } from './json-body.js';
 import { objectRoutes } from './object-routes.js';
 import { operationRoutes } from './operation-routes.js';
-import { farmErrorOf, sendProblem } from './problem.js';
+import { refusalOf, sendProblem } from './problem.js';
 
 interface HttpDoor {
   readonly services: Services;
@@ -41,7 +41,7 @@ export function openHttpDoor(instance: FastifyInstance, { services, gate, onWork
 /** Every error is a problem; what is a fault of ours is logged, never the caller's words. */
 function answerErrors(scope: FastifyInstance, { log }: Services): void {
   scope.setErrorHandler((error, request, reply) => {
-    const failure = farmErrorOf(error);
+    const failure = refusalOf(error);
     if (failure.code === 'internal') log.error({ call: request.id, fault: faultOf(failure) }, 'a call failed');
     return sendProblem(reply, failure);
   });

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { errorCodes, FarmError, type FarmErrorCode } from '#contracts';
+import { farmErrorOf } from '#gate';
 
 /** What Fastify itself refuses, in our codes; its messages may quote the caller and are never forwarded. */
 const fastifyCodes: Readonly<Record<string, FarmErrorCode>> = {
@@ -12,12 +13,11 @@ const fastifyCodes: Readonly<Record<string, FarmErrorCode>> = {
   FST_ERR_MAX_PARAM_LENGTH: 'not_available',
 };
 
-/** Any error as one of ours. What we do not know is a fault of ours, and the caller is told nothing of it. */
-export function farmErrorOf(error: unknown): FarmError {
-  if (error instanceof FarmError) return error;
+/** Any error as one of ours. */
+export function refusalOf(error: unknown): FarmError {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   const known = typeof code === 'string' ? fastifyCodes[code] : undefined;
-  return new FarmError(known ?? 'internal', undefined, { cause: error });
+  return known === undefined ? farmErrorOf(error) : new FarmError(known, undefined, { cause: error });
 }
 
 /** RFC 9457. Never a value of the caller's (A10.5). */
