@@ -18,14 +18,14 @@ export interface Answer {
   readonly headers: Headers;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly confirm?: boolean;
   readonly key?: string;
   readonly jobToken?: string;
 }
 
 /** A caller with a credential of its own. */
-export interface TestCaller {
+interface TestCaller {
   readonly id: string;
   readonly token: string;
   /** The whole exchange. */
@@ -132,29 +132,29 @@ function logInto(lines: string[]): Logger {
   return pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
 }
 
-export function newKey(): KeyObject {
+function newKey(): KeyObject {
   return generateKeyPairSync('ed25519').privateKey;
 }
 
-export function rawPublic(key: KeyObject): string {
+function rawPublic(key: KeyObject): string {
   return z.object({ x: z.string() }).parse(key.export({ format: 'jwk' })).x;
 }
 
-export async function challengeOf(url: string): Promise<z.output<typeof Challenge>> {
+async function challengeOf(url: string): Promise<z.output<typeof Challenge>> {
   return Challenge.parse((await exchange(`${url}${identityPaths.challenge}`)).body);
 }
 
-export function signed(key: KeyObject, text: string): string {
+function signed(key: KeyObject, text: string): string {
   return sign(null, Buffer.from(text), key).toString('base64url');
 }
 
-export async function enrolment(url: string, ticket: string, key: KeyObject, host: string): Promise<object> {
+async function enrolment(url: string, ticket: string, key: KeyObject, host: string): Promise<object> {
   const { challenge } = await challengeOf(url);
   const signature = signed(key, `enrol\n${challenge}\n${ticket}`);
   return { ticket, public_key: rawPublic(key), challenge, signature, name: 'machine', host };
 }
 
-export async function workerToken(
+async function workerToken(
   url: string,
   principal: string,
   key: KeyObject,

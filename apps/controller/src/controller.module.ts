@@ -4,7 +4,7 @@ import { WaitingClaims } from './rings/waiting-claims.js';
 
 /** What Nest holds together: the bell's handlers and the lifecycle. The rules know no framework. */
 @Module({ controllers: [BellController] })
-export class ControllerModule {}
+class ControllerModule {}
 
 export function controllerModule(claims: WaitingClaims): DynamicModule {
   return { module: ControllerModule, providers: [{ provide: WaitingClaims, useValue: claims }] };

@@ -25,7 +25,7 @@ import { Wake } from './rings/wake.js';
 import type { NatsSettings, Settings } from './settings.js';
 
 /** Where this controller is reached; known once it listens. */
-export interface Address {
+interface Address {
   publicUrl: string | undefined;
 }
 

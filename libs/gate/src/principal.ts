@@ -2,7 +2,7 @@
 export type Door = 'cli' | 'ui' | 'mcp' | 'node' | 'internal';
 
 /** Each role may do what the roles before it may. */
-export const personRoles = ['viewer', 'operator', 'admin'] as const;
+const personRoles = ['viewer', 'operator', 'admin'] as const;
 export type PersonRole = (typeof personRoles)[number];
 
 export interface PersonPrincipal {

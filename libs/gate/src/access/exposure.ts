@@ -35,7 +35,7 @@ function offeredToAgent(operation: Operation<unknown>): boolean {
 }
 
 /** Ceilings as pairs of default and cap (A3.1). Rows of `operation_settings` can lower the default and raise it to the cap. */
-export function defaultsOf(ceiling: Ceiling): { readonly offered: boolean; readonly cap: boolean } {
+function defaultsOf(ceiling: Ceiling): { readonly offered: boolean; readonly cap: boolean } {
   return { offered: ceiling === 'on', cap: ceiling !== 'never' };
 }
 

@@ -16,7 +16,7 @@ export interface InputHasher {
 }
 
 /** Shows that this is the controller that a join ticket names. Lives as long as the farm (H36). */
-export interface EnrolmentKey {
+interface EnrolmentKey {
   readonly raw: string;
   readonly fingerprint: string;
   sign(text: string): string;

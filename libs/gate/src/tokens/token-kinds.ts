@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { BootId, Epoch, JobId, LeaseId, PersonId, WorkerId } from '#contracts';
 
 /** Audiences of a person's token: one door each. */
-export const personAudiences = ['cli', 'ui', 'mcp'] as const;
-export type PersonAudience = (typeof personAudiences)[number];
+const personAudiences = ['cli', 'ui', 'mcp'] as const;
 
 const times = { iss: z.string(), iat: z.int(), exp: z.int(), jti: z.string() };
 

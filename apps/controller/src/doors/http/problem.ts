@@ -21,7 +21,7 @@ export function refusalOf(error: unknown): FarmError {
 }
 
 /** RFC 9457. Never a value of the caller's (A10.5). */
-export function problemOf(error: FarmError, instance: string) {
+function problemOf(error: FarmError, instance: string) {
   const { code, detail, fields, hint, kept, proposal, retryAfterMs } = error;
   const { title, status } = errorCodes[code];
   return {
