@@ -86,6 +86,7 @@ export class StandInController {
   private readonly rawKey: string;
   private server: Server;
   private port = 0;
+  private isAway = false;
   private readonly workerId = newWorkerId();
   private sweep: NodeJS.Timeout;
 
@@ -158,14 +159,15 @@ export class StandInController {
 
   /** Nobody at home: connections are refused. */
   async away(): Promise<void> {
+    this.isAway = true;
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
   }
 
   async back(): Promise<void> {
-    // its time stood still (H3)
     for (const job of this.jobs.values())
       if (job.state === 'leased') job.expiresAt = Math.max(job.expiresAt, Date.now() + this.leaseMs);
+    this.isAway = false;
     this.server = this.newServer();
     await this.listen(this.port);
   }
@@ -199,6 +201,8 @@ export class StandInController {
   }
 
   private sweepLeases(): void {
+    // its time stands still while it is away (H3)
+    if (this.isAway) return;
     for (const job of this.jobs.values()) {
       if (job.state === 'leased' && job.expiresAt < Date.now())
         job.state = job.end?.kind === 'cancel' ? 'cancelled' : 'queued';

@@ -11,10 +11,12 @@ import type { ProviderEvent } from '../provider/events.js';
 import type { ProviderSession } from '../provider/port.js';
 import { captureDispatch, packOf } from '../workspace/capture.js';
 import { checkFileReferences } from '../workspace/file-references.js';
-import { type DispatchFolder, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
+import type { DispatchFolder } from '../workspace/owner-marker.js';
+import { OwnerNotes } from '../workspace/owner-notes.js';
 import { setAside } from '../workspace/salvage.js';
 import { Ending } from './ending.js';
 import { failureOf, refusalOf } from './failure-report.js';
+import { followLease } from './follow-lease.js';
 import { OutputRoad } from './output-road.js';
 import { folderOf, type Prepared, payloadOf, prepare } from './preparation.js';
 import type { RunNeeds } from './run-needs.js';
@@ -36,8 +38,7 @@ export class DispatchRun {
   private readonly log: Log;
   private readonly folder: DispatchFolder;
   private session: ProviderSession | undefined;
-  private marker: OwnerMarker | undefined;
-  private marking: Promise<void> = Promise.resolve();
+  private notes: OwnerNotes | undefined;
 
   constructor(
     private readonly leased: LeasedJob,
@@ -73,6 +74,8 @@ export class DispatchRun {
         { fault: faultOf(error) },
         'the run broke off; its workspace stays for the next start of the worker',
       );
+      // its lease is beaten no more: nothing of it may run on
+      await this.session?.stop({ graceMs: 0 });
       return 'free';
     }
   }
@@ -87,7 +90,7 @@ export class DispatchRun {
     } catch (error) {
       return this.endUnstarted(error);
     }
-    this.marker = prepared.marker;
+    this.notes = new OwnerNotes(this.folder, prepared.marker, this.log);
     const { backend, fell_back, reasons, prepare_ms } = prepared.isolation;
     this.say('workspace', { path: this.folder.work, backend, fell_back, reasons, prepare_ms });
     return this.work(prepared);
@@ -134,7 +137,10 @@ export class DispatchRun {
       return this.endUnstarted(error);
     }
     this.session = session;
-    this.follow(session);
+    followLease(session.tree, lease, {
+      onState: (state, cause) => this.say(state, cause === undefined ? {} : { cause }),
+      beatSoon: needs.beatSoon,
+    });
     const watch = new SessionWatch({
       session,
       calls,
@@ -169,7 +175,7 @@ export class DispatchRun {
       // nothing starts under a lease that is in doubt (I4)
       if ((await lease.sure()) === 'lost') throw new FarmError('stale_lease');
       ending.signal.throwIfAborted();
-      if (this.marker?.tree_epoch !== lease.epoch) await this.writeMarker({ tree_epoch: lease.epoch });
+      if (this.notes?.marker.tree_epoch !== lease.epoch) await this.notes?.write({ tree_epoch: lease.epoch });
       try {
         return await provider.start({
           marker: { worker: needs.worker, job: lease.job, epoch: lease.epoch },
@@ -192,42 +198,13 @@ export class DispatchRun {
     }
   }
 
-  /** The tree lives and rests with the lease. */
-  private follow({ tree }: ProviderSession): void {
-    const { lease, needs } = this;
-    const thawOr = (otherwise: () => void) => {
-      if (tree.state === 'frozen') void tree.thaw(lease.time);
-      else otherwise();
-    };
-    lease.on('renewed', (time) => thawOr(() => tree.renew(time)));
-    lease.on('moved', (time) => {
-      thawOr(() => tree.renew(time));
-    });
-    tree.onState((state, cause) => {
-      if (state === 'frozen') {
-        this.say('frozen', { cause });
-        // the next answered beat lets it go on; one that is claimed back waits for that
-        if (lease.isSure) lease.doubt();
-        needs.beatSoon();
-      } else if (state === 'running') {
-        lease.touch();
-        this.say('thawed');
-      }
-    });
-    // a beat may have been answered while it started
-    tree.renew(lease.time);
-  }
-
   /** The farm says that the lease is over: what runs stands still until the next answer (D11). */
   private afterStale(): void {
-    const { lease, session, needs } = this;
+    const { lease, needs } = this;
     this.say('stale');
-    if (this.marker === undefined) {
-      lease.lose();
-      return;
-    }
-    if (session?.tree.state === 'running') void session.tree.freeze();
-    needs.regain.add(lease);
+    // nothing was begun that could go on
+    if (this.notes === undefined) lease.lose();
+    else needs.regain.add(lease);
   }
 
   /** Given back: the work goes on under the next epoch, and what is left of it after a crash belongs there. */
@@ -235,7 +212,7 @@ export class DispatchRun {
     const { lease, needs } = this;
     this.log.setBindings({ epoch: lease.epoch });
     this.say('continues');
-    void this.noteInMarker({ epoch: lease.epoch, lease_id: lease.fence.lease_id, job_token: lease.token });
+    void this.notes?.note({ epoch: lease.epoch, lease_id: lease.fence.lease_id, job_token: lease.token });
     needs.beatSoon();
   }
 
@@ -299,7 +276,7 @@ export class DispatchRun {
       else this.say('completed', { ended: end.ended, state: settled.state, kept: settled.kept });
       if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured')
         return this.keepAside('the farm did not keep it');
-      await this.noteInMarker({ stage: 'settled' });
+      await this.notes?.note({ stage: 'settled' });
       await rm(folder.path, { recursive: true, force: true });
     } catch (error) {
       this.log.error({ fault: faultOf(error) }, 'the work was refused');
@@ -311,7 +288,8 @@ export class DispatchRun {
 
   private async capture({ marker }: Prepared): Promise<Work & { readonly ms: number }> {
     const since = machineClock.now();
-    const capture = await captureDispatch(this.folder, this.marker ?? marker);
+    await this.notes?.write({ captured_at: new Date().toISOString() });
+    const capture = await captureDispatch(this.folder, this.notes?.marker ?? marker);
     const pack = capture.kind === 'captured' ? await packOf(this.folder, marker.base, capture) : undefined;
     const ms = machineClock.now() - since;
     const facts = capture.kind === 'captured' ? { commit: capture.commit, files: capture.total } : {};
@@ -346,30 +324,13 @@ export class DispatchRun {
   /** Beside the workspace, and its files into the capture, before the member hears that it was taken. */
   private async keepHandover(handover: Omit<Handover, 'reply'>): Promise<void> {
     try {
-      await this.writeMarker({ include: [...handover.files] });
+      await this.notes?.write({ include: [...handover.files] });
       await writePrivateFile(this.folder.handover, JSON.stringify(handover));
     } catch (error) {
       // the farm took it and it stands; only a machine that dies now voids it, as it would anyway
       this.log.warn({ fault: faultOf(error) }, 'the handover could not be written down');
     }
     this.say('handover', { operation: handover.operation });
-  }
-
-  /** What it says counts at once; the file follows, in order. */
-  private writeMarker(change: Partial<OwnerMarker>): Promise<void> {
-    if (this.marker === undefined) return Promise.resolve();
-    const marker = { ...this.marker, ...change };
-    this.marker = marker;
-    const written = this.marking.then(() => writeMarker(this.folder, marker));
-    this.marking = written.catch(() => undefined);
-    return written;
-  }
-
-  /** The same where a file that is behind costs no work. */
-  private async noteInMarker(change: Partial<OwnerMarker>): Promise<void> {
-    await this.writeMarker(change).catch((error: unknown) =>
-      this.log.warn({ fault: faultOf(error) }, 'the owner marker could not be written'),
-    );
   }
 
   private enter(phase: 'started' | 'capturing' | 'uploading'): void {

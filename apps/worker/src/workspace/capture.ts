@@ -1,17 +1,15 @@
 import { type Capture, captureWorkspace, packFor, type WrittenFile } from '#git';
-import { type DispatchFolder, type OwnerMarker, writeMarker } from './owner-marker.js';
+import type { DispatchFolder, OwnerMarker } from './owner-marker.js';
 
 const author = { name: 'Longshore', email: 'longshore@longshore.invalid' };
 
 /**
- * Captures what a Dispatch left, whatever its end; salvage is the same act. The moment is written down first, so that a second
- * capture of the same work is the same commit and its upload no second pack.
+ * Captures what a Dispatch left, whatever its end; salvage is the same act. The moment stands in the marker before, so that a
+ * second capture of the same work is the same commit and its upload no second pack.
  *
  * @throws FarmError those of `captureWorkspace`
  */
 export async function captureDispatch(folder: DispatchFolder, marker: OwnerMarker): Promise<Capture> {
-  const dated = { ...marker, captured_at: marker.captured_at ?? new Date().toISOString() };
-  if (marker.captured_at === undefined) await writeMarker(folder, dated);
   return captureWorkspace({
     dir: folder.work,
     gitDir: folder.git,
@@ -20,7 +18,7 @@ export async function captureDispatch(folder: DispatchFolder, marker: OwnerMarke
     include: [...marker.include, `${marker.task_directory}/artifacts`],
     message: `${marker.title}\n\nLongshore-Member: ${marker.member}\nLongshore-Dispatch: ${marker.job}`,
     author,
-    when: new Date(dated.captured_at),
+    when: marker.captured_at === undefined ? new Date() : new Date(marker.captured_at),
   });
 }
 

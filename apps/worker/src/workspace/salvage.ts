@@ -5,7 +5,7 @@ import type { EventLines } from '../event-lines.js';
 import { faultOf, type Log } from '../log.js';
 import { endTree, findTrees } from '../process/tree-sweep.js';
 import { captureDispatch, packOf } from './capture.js';
-import { type DispatchFolder, folderAt, type OwnerMarker, readMarker } from './owner-marker.js';
+import { type DispatchFolder, folderAt, type OwnerMarker, readMarker, writeMarker } from './owner-marker.js';
 import { sendPack } from './pack-road.js';
 import { isAlive, type WorkerHome } from './worker-home.js';
 
@@ -58,7 +58,9 @@ async function salvage(needs: SalvageNeeds, folder: DispatchFolder, marker: Owne
   if (!end.empty)
     return void log.error({ ...facts, survivors: end.survivors }, 'a workspace is still in use; it is left');
   try {
-    const capture = await captureDispatch(folder, marker);
+    const dated = { ...marker, captured_at: marker.captured_at ?? new Date().toISOString() };
+    await writeMarker(folder, dated);
+    const capture = await captureDispatch(folder, dated);
     if (capture.kind === 'captured') {
       const pack = await packOf(folder, marker.base, capture);
       const how = await sendPack(farm, { ...facts, commit: capture.commit, pack, jobToken: () => marker.job_token });
