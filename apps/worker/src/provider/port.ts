@@ -26,7 +26,7 @@ export interface SessionRequest {
 }
 
 /** The MCP endpoint of this Dispatch on the worker. The token is a secret. */
-interface MemberDoor {
+export interface MemberDoor {
   readonly url: string;
   readonly token: string;
 }

@@ -7,6 +7,7 @@ import type { Fault } from './stage.js';
 export const kill: Fault = {
   about: 'the worker that holds the job is killed (kill -9) in the middle; another one finishes',
   leaseMs: 6_000,
+  epochs: 2,
   async strike({ farm, tell, signal }, victim) {
     const before = (await processesWith(agentOf(victim))).length;
     const { process } = farm.worker(victim.worker);

@@ -12,6 +12,7 @@ export const pause: Fault = {
     'the worker that holds the job is stopped (SIGSTOP) past its lease; another one finishes; the sleeper can change nothing',
   leaseMs: 6_000,
   workerEnv: (data, worker) => ({ LONGSHORE_WORKER_TRACE_TOKENS_FILE: tokensOf(data, worker) }),
+  epochs: 2,
   async strike({ farm, tell, signal }, victim) {
     const { process } = farm.worker(victim.worker);
     process.signal('SIGSTOP');

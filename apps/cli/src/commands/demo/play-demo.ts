@@ -130,7 +130,7 @@ async function doTask(run: CommandRun, stage: Stage, folder: DemoFolder, fault: 
   over.abort(new FarmError('internal', 'The Task was over before the fault could strike.'));
   const victim = await struck;
   const report = fault === undefined || victim === undefined ? {} : await fault.aftermath?.(stage, victim);
-  return await tellResult(run, stage, folder, view, victim, report ?? {});
+  return await tellResult(run, stage, folder, { view, fault, victim, report: report ?? {} });
 }
 
 /** Settles only with the failure of `promise`, so that it can run beside what is awaited. */
@@ -156,14 +156,17 @@ async function strikeInTheMiddle(stage: Stage, fault: Fault, signal: AbortSignal
   return victim;
 }
 
-async function tellResult(
-  run: CommandRun,
-  { client, tell }: Stage,
-  folder: DemoFolder,
-  view: TaskView,
-  victim: Session | undefined,
-  report: FaultReport,
-): Promise<object> {
+interface Ended {
+  readonly view: TaskView;
+  readonly fault: Fault | undefined;
+  readonly victim: Session | undefined;
+  readonly report: FaultReport;
+}
+
+/** Shows the Result and answers it for scripts; throws where the record does not say what was promised. */
+async function tellResult(run: CommandRun, stage: Stage, folder: DemoFolder, ended: Ended): Promise<object> {
+  const { client, tell } = stage;
+  const { view, fault, victim, report } = ended;
   const { screen } = run;
   const { result, task_id, status } = view;
   const { jobs } = await client.call(queueList, { task_id, limit: 100 });
@@ -177,6 +180,7 @@ async function tellResult(
   if (report.killed_worker !== undefined && report.killed_worker === finishedBy) {
     throw new FarmError('internal', 'The killed worker finished the job.');
   }
+  if (epochs !== (fault?.epochs ?? 1)) throw new FarmError('internal', `The job ended at epoch ${epochs}.`);
   if (victim !== undefined && epochs === victim.epoch && finishedBy !== victim.workerId) {
     throw new FarmError('internal', 'The job changed its worker without a new epoch.');
   }

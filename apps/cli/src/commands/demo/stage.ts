@@ -23,6 +23,8 @@ export interface Fault {
   readonly about: string;
   /** Shorter than the default where the demonstration would be long; said to the person. */
   readonly leaseMs?: number;
+  /** At which epoch the job must end: 1 where its lease must not be lost. */
+  readonly epochs: number;
   /** Variables for the workers. */
   workerEnv?(data: string, worker: string): Readonly<Record<string, string>>;
   /** In the middle of the session. */
