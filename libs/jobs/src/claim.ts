@@ -35,18 +35,19 @@ export async function claim(
     lease_ms: context.leaseMs,
     spare,
   };
-  const one = request.limit === 1 && frozen.length === 0 ? await takeOne(tx, asked) : undefined;
-  const rows = one ?? (await take(tx, asked, request.limit));
+  const plain = frozen.length === 0 ? await takePlain(tx, asked, request.limit) : undefined;
+  const rows = plain ?? (await take(tx, asked, request.limit));
   advanceTurns(context, tx, claimer.pool, rows);
   await tellContinued(context, tx, rows);
   return Promise.all(rows.map((row) => leased(context, claimer, row)));
 }
 
 /** Undefined: where something is limited, repeated or in other hands, the longer statement decides. */
-async function takeOne(tx: Transaction, asked: Parameters): Promise<readonly LeaseRow[] | undefined> {
-  const [row] = await tx.all(claimSql.claimOne, asked);
-  if (!row || row.repeated || row.twin || row.limited) return undefined;
-  return [row].filter(isLease);
+async function takePlain(tx: Transaction, asked: Parameters, limit: number): Promise<readonly LeaseRow[] | undefined> {
+  const rows = await tx.all(claimSql.claimPlain, { ...asked, limit });
+  const [found] = rows;
+  if (!found || found.repeated || found.twin || found.limited) return undefined;
+  return rows.filter(isLease);
 }
 
 /** How far turns have come, for the keys that come next. In steps, with the commit: no claim waits for another's. */

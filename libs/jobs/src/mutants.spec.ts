@@ -39,6 +39,9 @@ interface World {
   worker(name: string, what?: Partial<TestWorker['claimer']>): TestWorker;
 }
 
+/** In a statement: waits at the gate, and is true. */
+const gate = `(select pg_advisory_xact_lock_shared(42)::text = '')`;
+
 let farm: QueueFarm;
 let kind: TestKind;
 beforeAll(async () => {
@@ -208,24 +211,79 @@ const notGiven: readonly [string, RegExp, (farm: QueueFarm, worker: World['worke
     },
   ],
 ];
+/** A pause of an account that nobody has: the short statement leaves all to the long one. */
+const forLong = (on: QueueFarm) =>
+  on.tx((tx) => on.queue.pauseAccount(tx, 'nobodys', 3_600_000, 'for the long statement'));
+
 const notGivenMutants = notGiven.flatMap(([what, predicate, prepare]) =>
   (
     [
       [claimSql.claim, 16],
-      [claimSql.claimOne, 1],
+      [claimSql.claimPlain, 1],
     ] as const
   ).map(([of, limit]): [string, Mutant] => [
     `${what} of ${of.name}`,
-    { of, predicate, breaks: async ({ farm, worker }) => gets(await prepare(farm, worker), limit) },
+    {
+      of,
+      predicate,
+      breaks: async ({ farm, worker }) => {
+        const asking = await prepare(farm, worker);
+        if (of === claimSql.claim) await forLong(farm);
+        return gets(asking, limit);
+      },
+    },
   ]),
 );
+
+/** Between the snapshot and the request's lock the equal request commits that came first. */
+const afterTwin = ([of, frozen]: readonly [Statement<unknown>, boolean]): [string, Mutant] => [
+  `that an equal request which came first leases alone, of ${of.name}`,
+  {
+    of,
+    predicate: /and exists \(select from first\)/,
+    instead: '',
+    alsoFor: (stated) =>
+      stated.name === of.name
+        ? { ...stated, text: stated.text.replace('pg_try_advisory_xact_lock(', `${gate} and $&`) }
+        : stated,
+    breaks: async ({ farm, worker }) => {
+      await farm.submitMany(4);
+      const request_id = randomUUID();
+      const north = worker('north');
+      const closed = await closeGate(farm);
+      // With frozen jobs the long statement is the first to be asked.
+      const more = frozen ? { frozen: [{ job_id: randomUUID(), lease_id: randomUUID() }] } : {};
+      const slow = north.claim(4, { request_id, ...more });
+      await untilWaiting(1);
+      await farm.worker('north', north.claimer).claim(1, { request_id });
+      await closed.open();
+      await slow;
+      return (await farm.queue.counts(farm.database)).leased !== 1;
+    },
+  },
+];
+const twinMutants = () => [afterTwin([claimSql.claim, true]), afterTwin([claimSql.claimPlain, false])];
 
 /** Limits and pauses, answered requests: what the short statement must leave to the long one. */
 const leftToTheLong: readonly [string, Mutant][] = [
   [
+    'that several jobs are of one class only where no other has any',
+    {
+      of: claimSql.claimPlain,
+      predicate: /\$\d+::int = 1 or/,
+      instead: 'true or $&',
+      breaks: async ({ farm, worker }) => {
+        await farm.submitMany(3, { labels: ['a'], fairness_key: 'a' });
+        const other = await farm.submit({ labels: ['b'], fairness_key: 'b' });
+        const claimed = await worker('north', { labels: ['a', 'b'] }).claim(2);
+        return !claimed.some((lease) => lease.id === other);
+      },
+    },
+  ],
+  [
     'that a limit is the long statement’s affair',
     {
-      of: claimSql.claimOne,
+      of: claimSql.claimPlain,
       predicate: /and not ruled from before/,
       instead: 'from before',
       breaks: async ({ farm, worker }) => {
@@ -239,7 +297,7 @@ const leftToTheLong: readonly [string, Mutant][] = [
   [
     'that one request was answered',
     {
-      of: claimSql.claimOne,
+      of: claimSql.claimPlain,
       predicate: /alone and not yes and/,
       instead: 'alone and',
       breaks: async ({ farm, worker }) => {
@@ -315,6 +373,7 @@ const claimMutants: readonly [string, Mutant][] = [
       predicate: /alone and not yes from before/,
       instead: 'alone from before',
       breaks: async ({ farm, worker }) => {
+        await forLong(farm);
         await farm.submitMany(4);
         const request_id = randomUUID();
         const north = worker('north');
@@ -335,31 +394,6 @@ const claimMutants: readonly [string, Mutant][] = [
       predicate: /\(select not alone from before\)/,
       instead: 'false',
       breaks: ({ farm, worker }) => twins(farm, worker('north')),
-    },
-  ],
-  [
-    'that an equal request which came first leases alone',
-    {
-      of: claimSql.claim,
-      predicate: /and exists \(select from first\)/,
-      instead: '',
-      // Between the snapshot and the request's lock the other commits.
-      alsoFor: (stated) =>
-        stated.name === claimSql.claim.name
-          ? { ...stated, text: stated.text.replace('pg_try_advisory_xact_lock(', `${gate} and $&`) }
-          : stated,
-      breaks: async ({ farm, worker }) => {
-        await farm.submitMany(4);
-        const request_id = randomUUID();
-        const north = worker('north');
-        const stopped = await closeGate(farm);
-        const slow = north.claim(4, { request_id });
-        await untilWaiting(1);
-        await farm.worker('north', north.claimer).claim(1, { request_id });
-        await stopped.open();
-        await slow;
-        return (await farm.queue.counts(farm.database)).leased !== 1;
-      },
     },
   ],
   [
@@ -431,6 +465,7 @@ const claimMutants: readonly [string, Mutant][] = [
             }
           : stated,
       breaks: async ({ farm, worker }) => {
+        await forLong(farm);
         await farm.submit();
         const stopped = await closeGate(farm);
         const slow = worker('slow').claim(2);
@@ -482,6 +517,7 @@ const claimMutants: readonly [string, Mutant][] = [
 ];
 
 async function twins(on: QueueFarm, north: TestWorker): Promise<boolean> {
+  await forLong(on);
   await on.submitMany(1);
   const request_id = randomUUID();
   const claimed = Promise.withResolvers<void>();
@@ -829,7 +865,7 @@ const otherMutants: readonly [string, Mutant][] = [
 ];
 
 describe('without', () => {
-  it.each([...fenceMutants, ...notGivenMutants, ...leftToTheLong, ...claimMutants, ...otherMutants])(
+  it.each([...fenceMutants, ...notGivenMutants, ...leftToTheLong, ...twinMutants(), ...claimMutants, ...otherMutants])(
     '%s a promise breaks',
     async (_, mutant) => {
       expect(await isBroken(mutant, false)).toBe(false);
@@ -837,9 +873,6 @@ describe('without', () => {
     },
   );
 });
-
-/** In a statement: waits at the gate, and is true. */
-const gate = `(select pg_advisory_xact_lock_shared(42)::text = '')`;
 
 async function closeGate(on: QueueFarm): Promise<{ open(): Promise<void> }> {
   const closed = Promise.withResolvers<void>();

@@ -76,7 +76,7 @@ const given: Parameters = {
 
 const statements: readonly (readonly [Statement<unknown>, Parameters?])[] = [
   [claimSql.claim],
-  [claimSql.claimOne],
+  [claimSql.claimPlain],
   [claimSql.claim, { kinds: ['plain'], limit: 1, frozen_jobs: [], frozen_leases: [] }],
   [claimSql.leasesOfRequest],
   [leaseSql.find],

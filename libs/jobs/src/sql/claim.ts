@@ -28,18 +28,19 @@ const claimable = `
   and (j.prefer is null or j.prefer = $worker or j.prefer_until <= (select farm_now()))`;
 
 /**
- * One job where nothing is limited or paused, which is nearly always: a third of the work of \`claim\`. It says \`limited\` and takes
+ * Jobs of one class where nothing is limited or paused, which is nearly always: a third of the work of \`claim\`. It says \`limited\` and takes
  * nothing where it can not tell, and then \`claim\` decides.
  *  before     the request was answered already, or its twin is on its way (D12, H7)
  *  plain      no limit and no pause is set anywhere
  *  fits       pool, labels, account, kind (H26, H37)
- *  best       the class whose head is first, looked at without a lock
- *  picked     its first that is in nobody's hands: each claimer locks one row. state: a row that another leased since the
- *             snapshot is looked at anew by \`for update\` (A12.1)
- *  leased     only with the claim's one insert (H7)
+ *  best       the class whose head is first, looked at without a lock. Several jobs only where no other class has any, as they
+ *             would come in turn
+ *  picked     its first that are in nobody's hands: no claimer locks what it does not take. state: a row that another leased since
+ *             the snapshot is looked at anew by \`for update\` (A12.1)
+ *  first, rest   as there: without its first lease a claim has none (H7)
  */
-const claimOne = statement<ClaimedRow>(
-  'job.claim_one',
+const claimPlain = statement<ClaimedRow>(
+  'job.claim_plain',
   `
   with before as materialized (
     select exists (select from lease where worker = $worker and boot = $boot and request_id = $request_id) as yes,
@@ -56,28 +57,38 @@ const claimOne = statement<ClaimedRow>(
       and (c.account is null or c.account = any($accounts::text[]))
       and ($kinds::text[] is null or c.kind = any($kinds::text[]))
   ), picked as materialized (
-    select j.id, j.epoch + 1 as epoch, j.turn
+    select j.id, j.epoch + 1 as epoch, j.priority, j.turn, j.seq
     from (select class from heads order by priority desc, turn, seq limit 1) best cross join lateral (
-      select j.id, j.epoch, j.turn from job j
-      where j.class = best.class and ${claimable} order by j.priority desc, j.turn, j.seq limit 1 for update skip locked
+      select j.id, j.epoch, j.priority, j.turn, j.seq from job j
+      where j.class = best.class and ${claimable} order by j.priority desc, j.turn, j.seq limit $limit::int for update skip locked
     ) j
-  ), granted as (
+    where $limit::int = 1 or (select count(*) from heads) = 1
+  ), granted as materialized (
+    select id, epoch, turn, gen_random_uuid() as lease_id, row_number() over (order by priority desc, turn, seq) as n from picked
+  ), first as (
     insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
-    select id, epoch, gen_random_uuid(), $worker, $boot, $request_id, 1, (select farm_now()) from picked
+    select id, epoch, lease_id, $worker, $boot, $request_id, n, (select farm_now()) from granted where n = 1
     on conflict (worker, boot, request_id, n) do nothing
-    returning job, epoch, lease_id
+    returning job, epoch, lease_id, n
+  ), rest as (
+    insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
+    select id, epoch, lease_id, $worker, $boot, $request_id, n, (select farm_now()) from granted
+    where n > 1 and exists (select from first)
+    on conflict (worker, boot, request_id, n) do nothing
+    returning job, epoch, lease_id, n
   ), leased as (
     update job j set state = 'leased', phase = 'preparing', epoch = g.epoch, lease_id = g.lease_id, holder = $worker, boot = $boot,
       lease_expires_at = least((select farm_now()) + $lease_ms::int * interval '1 ms', j.deadline),
       activity_at = (select farm_now()), prefer = null, prefer_until = null, note = null
-    from granted g where j.id = g.job
-    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, j.turn
+    from (select * from first union all select * from rest) g where j.id = g.job
+    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, j.turn, g.n
   )
   select b.yes or (leased.id is null and exists (select from picked)) as repeated, not b.alone as twin,
     b.ruled or (leased.id is null and exists (select from heads)) as limited, 0 as seen,
     leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, false as continues, leased.payload, leased.turn,
     (extract(epoch from leased.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
-  from before b left join leased on true`,
+  from before b left join leased on true
+  order by leased.n`,
 );
 
 /** Virtual time goes with what is served. A row of it that another moves at this moment is left alone. */
@@ -215,4 +226,4 @@ const leasesOfRequest = statement<ClaimedRow>(
   order by r.n`,
 );
 
-export const claimSql = { claimOne, claim, advance, lockLimits, awaitTwin, leasesOfRequest };
+export const claimSql = { claimPlain, claim, advance, lockLimits, awaitTwin, leasesOfRequest };
