@@ -127,10 +127,12 @@ class ClientTransaction extends ClientQueries implements Transaction {
 
   constructor(client: pg.PoolClient, begin: string) {
     super(client);
+    cork(client);
     this.send(client.query(begin));
   }
 
   later(stated: Statement<unknown>, given: Parameters = {}): void {
+    cork(this.client);
     this.send(this.client.query(queryOf(stated, given)));
   }
 
@@ -139,6 +141,7 @@ class ClientTransaction extends ClientQueries implements Transaction {
   }
 
   async commit(): Promise<void> {
+    cork(this.client);
     const committed = this.client.query('commit');
     committed.catch(ignore);
     await Promise.all(this.pending);
@@ -171,6 +174,13 @@ class ClientTransaction extends ClientQueries implements Transaction {
     sent.catch(ignore);
     this.pending.push(sent);
   }
+}
+
+/** What one turn of the event loop sends goes out in one write: BEGIN with the first statement, the audit row with COMMIT. */
+function cork({ connection: { stream } }: pg.PoolClient): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 /** The failure is read where the promise is awaited; here it only must not end the process. */
