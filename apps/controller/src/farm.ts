@@ -16,8 +16,7 @@ import {
   readFarm,
   silentBell,
 } from '#store';
-import type { Teams } from '#teams';
-import { openControllerTeams } from './controller-teams.js';
+import { openTeams, type Teams } from '#teams';
 import { migrations } from './migrations.js';
 import { Ringer } from './rings/ringer.js';
 import { WaitingClaims } from './rings/waiting-claims.js';
@@ -82,13 +81,15 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
   const objects = openObjects(join(settings.data, 'objects'));
   const ringer = new Ringer({ bell, claims, liveWorkers: () => identity.workers.live(database) });
   const preparing = new Wake();
-  const teams = openControllerTeams({
+  const teams = openTeams({
     database,
     objects,
     tasksFolder: join(settings.data, 'tasks'),
     bell,
     queue: () => queue,
     onPreparing: preparing.ring,
+    onTrouble: (error, task) =>
+      log.error({ err: error, task }, 'a sweep could not see to this Task; the next one tries again'),
   });
   const queue: Queue = openQueue({
     database,
