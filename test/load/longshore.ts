@@ -80,8 +80,10 @@ export async function benchFarm(data: string, services: Services): Promise<Bench
     },
     async claimP99(queued, samples) {
       await empty(parts);
-      await fill(parts, queued + samples);
+      await fill(parts, queued + samples + 30);
       const taken: number[] = [];
+      // The first ones pay for the rows that were just written, not for how many wait.
+      for (let n = 0; n < 30; n += 1) await claimAndComplete(worker, 1, done);
       for (let n = 0; n < samples; n += 1) {
         const began = performance.now();
         const [job] = await claim(worker, 1);
