@@ -67,7 +67,7 @@ const answerKept = statement<unknown>(
   `update lease set answer = answer || jsonb_build_object('kept', $kept::boolean) where job = $job_id and epoch = $epoch`,
 );
 
-export interface EndedLease {
+interface EndedLease {
   readonly ended_hash: Buffer | null;
   readonly answer: unknown;
 }

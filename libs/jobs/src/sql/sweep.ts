@@ -1,4 +1,3 @@
-import type { JobState } from '#contracts';
 import { statement } from '#store';
 import type { JobRow } from '../job.js';
 
@@ -38,7 +37,7 @@ const due = statement<DueRow>(
    order by deadline limit $limit::int)`,
 );
 
-export type DueReason = 'deadline' | 'expired' | 'silent';
+type DueReason = 'deadline' | 'expired' | 'silent';
 export interface DueJob extends JobRow {
   readonly due: DueReason;
   /** No beat of this lease ever came (H7). */
@@ -110,7 +109,5 @@ const excludedJobs = statement<DueRow & { readonly class: string; readonly exclu
   `select id, kind, scope, class, excluded from job where state = 'queued' and excluded <> '{}' and class = any($classes::text[])
    order by seq limit $limit::int`,
 );
-
-export type EndState = Extract<JobState, 'done' | 'dead' | 'cancelled'>;
 
 export const sweepSql = { due, stillDue, restoreClasses, dropClasses, dropKeys, queuedOf, classes, excludedJobs };
