@@ -1,5 +1,4 @@
 /** The arrows of docs/decisions/0002: imports go one way. */
-const lib = (name) => `^libs/${name}/`;
 const only = (from, to) => ({
   name: `${from}-imports-only-${to.join('-') || 'nothing-of-ours'}`,
   severity: 'error',
@@ -8,7 +7,12 @@ const only = (from, to) => ({
 });
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
     only('libs/contracts', []),
     only('libs/store', ['contracts']),
     only('libs/git', ['contracts']),
@@ -31,7 +35,12 @@ module.exports = {
       from: { path: '^libs/(contracts|gate|jobs|git|teams)/', pathNot: '\\.spec\\.ts$' },
       to: { path: 'node_modules/(@nestjs|fastify)/' },
     },
-    { name: 'product-never-imports-tests', severity: 'error', from: { path: '^(apps|libs)/', pathNot: '\\.spec\\.ts$' }, to: { path: '^test/' } },
+    {
+      name: 'product-never-imports-tests',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^test/' },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
@@ -39,6 +48,9 @@ module.exports = {
     tsPreCompilationDeps: true,
     parser: 'swc',
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { conditionNames: ['source', 'import', 'node', 'default'], extensions: ['.ts', '.mts', '.js', '.mjs', '.json'] },
+    enhancedResolveOptions: {
+      conditionNames: ['source', 'import', 'node', 'default'],
+      extensions: ['.ts', '.mts', '.js', '.mjs', '.json'],
+    },
   },
 };

@@ -415,7 +415,11 @@ export class StandInController {
     const job = this.jobs.get(id);
     if (job === undefined) throw new FarmError('not_available');
     if (rest === 'request')
-      return { instructions: 'You are a test.', input: `\`\`\`yaml longshore-script\n${job.script}\n\`\`\`\n` };
+      return {
+        instructions: 'You are a test.',
+        manifest: '# The team\n',
+        input: `\`\`\`yaml longshore-script\n${job.script}\n\`\`\`\n`,
+      };
     if (rest === 'bundle') return this.sendBundle(job, request, response);
     const [, epoch = '', kind = '', name = ''] = /^epochs\/(\d+)\/(packs|output)\/(\w+)$/.exec(rest) ?? [];
     const live =

@@ -302,7 +302,7 @@ export const DispatchRequest = z.strictObject({
   instructions: z.string(),
   input: z.string(),
   /** manifest.md of the Task directory, as the worker writes it. */
-  manifest: z.string().optional(),
+  manifest: z.string(),
   /** workflow-note.md, where the workflow has a note. */
   workflow_note: z.string().optional(),
 });

@@ -41,15 +41,19 @@ export function addUp(program: Command, frame: Frame): void {
     const options = { data, env: { ...surroundings.env }, port, host, publicUrl, insecure, install, again: true, say };
     say(`starting the farm in ${data}`);
     try {
-      await using farm = await LocalFarm.open(options);
-      stopped.onSecond(() => farm.endAtOnce());
-      for (let number = 1; number <= count && !stopped.asked; number += 1) {
-        const name = `local-${number}`;
-        await farm.addWorker({ name, slots, onEvent: (event) => tellWorkerEvent(name, event, screen) });
+      const farm = await LocalFarm.open(options);
+      try {
+        stopped.onSecond(() => farm.endAtOnce());
+        for (let number = 1; number <= count && !stopped.asked; number += 1) {
+          const name = `local-${number}`;
+          await farm.addWorker({ name, slots, onEvent: (event) => tellWorkerEvent(name, event, screen) });
+        }
+        if (!stopped.asked) tellFarm(farm, data, count, screen);
+        await stopped.first;
+        say('draining: workers hand in what they have (Ctrl-C again ends at once)');
+      } finally {
+        await farm.stop();
       }
-      if (!stopped.asked) tellFarm(farm, data, count, screen);
-      await stopped.first;
-      say('draining: workers hand in what they have (Ctrl-C again ends at once)');
     } finally {
       stopped.close();
     }

@@ -177,10 +177,6 @@ export class LocalFarm {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop();
-  }
-
   /** Ends our programs at once; `stop` then has nothing to wait for. Leases run out by themselves. */
   endAtOnce(): void {
     for (const worker of this.workers.values()) worker.current?.process.signal('SIGKILL');

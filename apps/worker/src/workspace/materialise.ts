@@ -3,7 +3,6 @@ import { type DispatchPayload, FarmError, type IsolationReport } from '#contract
 import { cloneWorkspace } from '#git';
 import { machineClock } from '../process/monotonic.js';
 import type { DispatchFolder } from './owner-marker.js';
-import { renderTaskDirectory } from './task-directory.js';
 
 /** The rungs of the ladder, best first. What a machine cannot give is said and never silently made less. */
 const rungs = [
@@ -15,7 +14,7 @@ const rungs = [
 export type Isolation = Omit<IsolationReport, 'capture_ms' | 'bytes'>;
 
 /**
- * Makes the workspace of a Dispatch, private and standing alone, and renders its Task directory.
+ * Makes the workspace of a Dispatch, private and standing alone.
  *
  * @throws FarmError `isolation_unavailable` when none of the required backends is here · those of `cloneWorkspace`
  */
@@ -47,7 +46,6 @@ export async function materialise(
     author: { name: payload.member_id, email: `${payload.member_id}@longshore.invalid` },
     exclude: [payload.task_directory],
   });
-  await renderTaskDirectory(folder.work, payload);
   const refused = allowed
     .slice(0, allowed.indexOf(used))
     .flatMap(({ missing }) => (missing === undefined ? [] : [missing]));

@@ -5,6 +5,8 @@ import type { DispatchPayload } from '#contracts';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { renderTaskDirectory } from './task-directory.js';
 
+const written = { manifest: '# The team\n', workflow_note: 'Mind the tests.\n' };
+
 const payload: DispatchPayload = {
   task_id: 't_0a1b2c3d',
   member_id: 'mender',
@@ -16,13 +18,13 @@ const payload: DispatchPayload = {
 };
 
 describe('the Task directory', () => {
-  it('holds the manifest and the folders of the member', async () => {
+  it('holds the manifest, the note and the folders of the member', async () => {
     const workspace = tempDir();
-    await renderTaskDirectory(workspace, payload);
-    await renderTaskDirectory(workspace, payload);
+    await renderTaskDirectory(workspace, payload, written);
+    await renderTaskDirectory(workspace, payload, written);
     const at = join(workspace, payload.task_directory);
-    expect(readdirSync(at).sort()).toEqual(['artifacts', 'manifest.md', 'notes']);
-    expect(readFileSync(join(at, 'manifest.md'), 'utf8')).toContain('Mend the test');
+    expect(readdirSync(at).sort()).toEqual(['artifacts', 'manifest.md', 'notes', 'workflow-note.md']);
+    expect(readFileSync(join(at, 'manifest.md'), 'utf8')).toBe(written.manifest);
     expect(statSync(join(at, 'notes', 'mender')).isDirectory()).toBe(true);
   });
 
@@ -30,7 +32,7 @@ describe('the Task directory', () => {
     const workspace = tempDir();
     mkdirSync(join(workspace, '.longshore', 'agents'), { recursive: true });
     writeFileSync(join(workspace, '.longshore', 'agents', 'own.md'), 'own');
-    await renderTaskDirectory(workspace, payload);
+    await renderTaskDirectory(workspace, payload, written);
     expect(readFileSync(join(workspace, '.longshore', 'agents', 'own.md'), 'utf8')).toBe('own');
   });
 
@@ -43,7 +45,7 @@ describe('the Task directory', () => {
     const [workspace, outside] = [tempDir('workspace'), tempDir('outside')];
     mkdirSync(join(workspace, link, '..'), { recursive: true });
     symlinkSync(outside, join(workspace, link));
-    await expect(renderTaskDirectory(workspace, payload)).rejects.toMatchObject({ code: 'invalid_task_path' });
+    await expect(renderTaskDirectory(workspace, payload, written)).rejects.toMatchObject({ code: 'invalid_task_path' });
     expect(readdirSync(outside)).toEqual([]);
   });
 
@@ -51,7 +53,7 @@ describe('the Task directory', () => {
     const [workspace, outside] = [tempDir('workspace'), tempDir('outside')];
     mkdirSync(join(workspace, payload.task_directory), { recursive: true });
     symlinkSync(join(outside, 'written'), join(workspace, payload.task_directory, 'manifest.md'));
-    await renderTaskDirectory(workspace, payload);
+    await renderTaskDirectory(workspace, payload, written);
     expect(existsSync(join(outside, 'written'))).toBe(false);
   });
 
@@ -59,9 +61,11 @@ describe('the Task directory', () => {
     'H21 takes no other name: %s',
     async (name) => {
       const workspace = tempDir();
-      await expect(renderTaskDirectory(workspace, { ...payload, task_directory: name })).rejects.toMatchObject({
-        code: 'invalid_task_path',
-      });
+      await expect(renderTaskDirectory(workspace, { ...payload, task_directory: name }, written)).rejects.toMatchObject(
+        {
+          code: 'invalid_task_path',
+        },
+      );
       expect(readdirSync(workspace)).toEqual([]);
     },
   );

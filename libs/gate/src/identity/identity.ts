@@ -15,7 +15,7 @@ import type { FarmKeys } from '../keys/farm-keys.js';
 import type { Door, JobClaims, Principal, WorkerPrincipal } from '../principal.js';
 import { gateSql } from '../sql.js';
 import { TokenIssuer } from '../tokens/token-issuer.js';
-import { jobKind, personKind, workerKind } from '../tokens/token-kinds.js';
+import { type JobTokenClaims, jobKind, personKind, workerKind } from '../tokens/token-kinds.js';
 import { Challenges } from './challenges.js';
 import { type Invitation, takeJoinTicket, writeJoinTicket } from './join-tickets.js';
 import { RecentRows } from './recent-rows.js';
@@ -160,10 +160,12 @@ export class Identity {
 
   /** The job token beside a worker's own. Errors: FarmError stale_lease, for whatever reason it is not this worker's (D17, H24). */
   async jobOf(token: string, worker: WorkerPrincipal): Promise<JobClaims> {
-    const claims = await this.tokens.job.verify(token).catch(() => undefined);
-    if (claims?.holder !== worker.id) throw new FarmError('stale_lease');
-    const { sub, epoch, lease_id, kind, holder } = claims;
-    return { job: sub, epoch, lease_id, kind, holder };
+    return claimsOf(await this.tokens.job.verify(token).catch(() => undefined), worker);
+  }
+
+  /** The same of a lease that may be long over: only late work is taken under it, to be kept (D20, H10). */
+  async pastJobOf(token: string, worker: WorkerPrincipal): Promise<JobClaims> {
+    return claimsOf(await this.tokens.job.verifyPast(token).catch(() => undefined), worker);
   }
 
   /** Lives as long as the lease and 30 s (S4.3). */
@@ -235,4 +237,10 @@ async function insertWorker(tx: Transaction, request: EnrolRequest, invitation: 
     host: request.host,
   });
   return id;
+}
+
+function claimsOf(claims: JobTokenClaims | undefined, worker: WorkerPrincipal): JobClaims {
+  if (claims?.holder !== worker.id) throw new FarmError('stale_lease');
+  const { sub, epoch, lease_id, kind, holder } = claims;
+  return { job: sub, epoch, lease_id, kind, holder };
 }

@@ -53,6 +53,17 @@ async function currentPrivateKey(): Promise<KeyObject> {
 }
 
 describe('a token', () => {
+  it('D20 of a lease that is long over still says who held it, for late work; a forged one says nothing', async () => {
+    const claims = jobClaims();
+    const token = new TokenIssuer(jobKind, { keys, issuer, now: () => Date.now() - 86_400_000 }).mint(claims, 60);
+    await expect(of(jobKind).verify(token)).rejects.toMatchObject(refused);
+    await expect(of(jobKind).verifyPast(token)).resolves.toMatchObject(claims);
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const [header = '', payload = ''] = token.split('.');
+    const forged = `${header}.${payload}.${by(privateKey)(`${header}.${payload}`)}`;
+    await expect(of(jobKind).verifyPast(forged)).rejects.toMatchObject(refused);
+  });
+
   it('S4.2 of a person is shaped after RFC 9068, and nothing of it may be missing', async () => {
     const token = of(personKind).mint(personClaims(), 600);
     expect(decodeProtectedHeader(token)).toMatchObject({ typ: 'at+jwt', alg: 'EdDSA' });

@@ -68,7 +68,12 @@ async function takePack(
   if (!dispatch) throw new FarmError('not_available');
   const inTime = (await liveLease(parts, lease)) !== undefined;
   const store = await storeOf(parts, dispatch.task);
-  await intakePack(store, { pack: body, base: dispatch.base, commit, limits: parts.gitLimits ?? {} });
+  await intakePack(store, { pack: body, base: dispatch.base, commit, limits: parts.gitLimits ?? {} }).catch(
+    (error: unknown) => {
+      // What came too late is told so, whatever else is wrong with it (P2).
+      throw inTime ? error : new FarmError('stale_lease', 'The lease is over, and the pack is not one to keep.');
+    },
+  );
   const live = inTime && (await liveLease(parts, lease)) !== undefined;
   await pin(store, { kind: live ? 'accepted' : 'rescue', job: lease.job, epoch: lease.epoch, commit });
   await parts.database.run(rescueSql.add, {

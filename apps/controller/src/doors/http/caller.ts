@@ -36,6 +36,16 @@ export async function leaseHolderOf(request: FastifyRequest, identity: Identity)
   return { worker: principal, job };
 }
 
+/** A worker that shows the token of a lease that it holds or once held: for late work, which is kept (D20). */
+export async function pastHolderOf(request: FastifyRequest, identity: Identity): Promise<LeaseHolder> {
+  const jobToken = request.headers[headers.jobToken];
+  const bearer = bearerOf(request.headers.authorization);
+  if (typeof jobToken !== 'string' || bearer === undefined) throw new FarmError('stale_lease');
+  const { principal } = await identity.authenticate(bearer);
+  if (principal.kind !== 'worker') throw new FarmError('unauthenticated');
+  return { worker: principal, job: await identity.pastJobOf(jobToken, principal) };
+}
+
 export async function personOf(request: FastifyRequest, identity: Identity): Promise<PersonPrincipal> {
   const { principal } = await callerOf(request, identity);
   if (principal.kind !== 'person') throw new FarmError('unauthenticated');

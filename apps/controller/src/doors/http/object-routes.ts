@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { Epoch, FarmError, JobId, limits, ObjectId, objectPaths, Sha256, TaskId } from '#contracts';
 import { type Identity, invalidInput } from '#gate';
 import type { LeaseShown, Roads } from '#teams';
-import { type LeaseHolder, leaseHolderOf, personOf } from './caller.js';
+import { type LeaseHolder, leaseHolderOf, pastHolderOf, personOf } from './caller.js';
 import { sendFile } from './send-file.js';
 
 export interface ObjectDoor {
@@ -46,7 +46,7 @@ export function objectRoutes(scope: FastifyInstance, { identity, roads }: Object
 
   scope.put(objectPaths.pack, async (request, reply) => {
     const params = read(ofPack, request.params);
-    const lease = leaseShown(await leaseHolderOf(request, identity), params);
+    const lease = leaseShown(await pastHolderOf(request, identity), params);
     const taken = await roads.takePack(lease, params.commit, bodyOf(request, limits.packBytes));
     // The lease is over: the pack is kept, and it is no longer this worker's to complete (D20).
     if (taken === 'rescue')
