@@ -13,7 +13,11 @@ const project = (displayName, testMatch) => ({
 });
 export default {
   projects: [
-    project('unit', ['<rootDir>/libs/**/*.spec.ts', '<rootDir>/apps/**/*.spec.ts']),
+    project('unit', [
+      '<rootDir>/libs/**/*.spec.ts',
+      '<rootDir>/apps/**/*.spec.ts',
+      '<rootDir>/test/house/**/*.spec.ts',
+    ]),
     project('e2e', ['<rootDir>/test/e2e/**/*.spec.ts']),
   ],
 };
