@@ -123,6 +123,11 @@ export class Farm {
     return first.url;
   }
 
+  /** Addresses of all its controllers. */
+  get urls(): readonly string[] {
+    return this.controllers.map(({ url }) => url);
+  }
+
   get controllerPids(): readonly number[] {
     return this.controllers.map(({ process }) => process.pid);
   }

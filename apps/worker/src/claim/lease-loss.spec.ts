@@ -16,7 +16,7 @@ const waiting = `steps:
 `;
 
 describe('a worker that hears nothing of the farm', () => {
-  it('D18 H15 freezes its session at the end of the lease and goes on at the same epoch when the farm answers again', async () => {
+  it('A12.5 D18 H15 freezes its session at the end of the lease and goes on at the same epoch when the farm answers again', async () => {
     const { farm, job, worker } = await atWork();
     await farm.away();
     await worker.until('frozen', ({ cause }) => cause === 'lease_end');

@@ -22,7 +22,7 @@ const bare = z.literal(true);
 const actions = {
   say: z.string().min(1),
   write: z.strictObject({ path, content: z.string() }),
-  /** `find` must stand exactly once in the file. */
+  /** `find` stands in the file one time, no more. */
   edit: z.strictObject({ path, find: z.string().min(1), replace: z.string() }),
   /** A string runs in the shell. A command that fails only ends the turn with `must_pass`. */
   run: z.union([
