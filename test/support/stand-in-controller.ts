@@ -449,7 +449,8 @@ export class StandInController {
     if (cut === undefined) createReadStream(path, { start: from }).pipe(response);
     else
       createReadStream(path, { start: from, end: from + cut - 1 })
-        .on('end', () => response.destroy())
+        // An orderly close of the line: what was sent arrives, a reset might overtake it.
+        .on('end', () => response.socket?.end())
         .pipe(response, { end: false });
     return undefined;
   }
