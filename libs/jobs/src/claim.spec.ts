@@ -201,6 +201,19 @@ describe('a job of a machine that was away', () => {
     expect(await south.claimOne()).toMatchObject({ id, epoch: 3 });
     expect(await north.claim(1, { frozen })).toEqual([]);
   });
+
+  it('D11 goes back to it alone, where it gets nothing new', async () => {
+    const north = farm.worker('north');
+    const id = await farm.submit();
+    const lease = await north.claimOne();
+    await north.beat(lease, 'started');
+    await farm.submitMany(3, { priority: 9 });
+    await farm.time.pass(leaseTime);
+    const frozen = [{ job_id: id, lease_id: lease.lease_id }];
+    const claimed = await north.claim(4, { frozen, nothing_new: true });
+    expect(claimed).toMatchObject([{ id, epoch: 2, continues: true }]);
+    expect(await north.claim(4, { frozen, nothing_new: true })).toEqual([]);
+  });
 });
 
 describe('limits', () => {

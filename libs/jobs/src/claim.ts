@@ -32,6 +32,7 @@ export async function claim(
     request_id: request.request_id,
     frozen_jobs: frozen.map((lease) => lease.job_id),
     frozen_leases: frozen.map((lease) => lease.lease_id),
+    nothing_new: request.nothing_new ?? false,
     lease_ms: context.leaseMs,
     spare,
   };

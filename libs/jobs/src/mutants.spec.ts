@@ -412,6 +412,18 @@ const claimMutants: readonly [string, Mutant][] = [
     },
   ],
   [
+    'that who gets nothing new gets only what it froze',
+    {
+      of: claimSql.claim,
+      predicate: /not \$\d+::boolean\n/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit();
+        const frozen = [{ job_id: randomUUID(), lease_id: randomUUID() }];
+        return (await worker('north').claim(4, { frozen, nothing_new: true })).length > 0;
+      },
+    },
+  ],
+  [
     'frozen by this machine',
     {
       of: claimSql.claim,

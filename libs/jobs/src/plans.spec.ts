@@ -50,6 +50,7 @@ const claim: Parameters = {
   offset: 0,
   locked: false,
   spare: 32,
+  nothing_new: false,
   lease_ms: 30_000,
 };
 const leave: Parameters = {

@@ -22,6 +22,8 @@ export interface ClaimRequest {
   readonly limit: number;
   /** Own leases whose process trees are frozen and could go on (D11). */
   readonly frozen?: readonly { readonly job_id: string; readonly lease_id: string }[];
+  /** Its frozen jobs and no others: a machine that is paused, drains or is in quarantine keeps what it has. */
+  readonly nothing_new?: boolean;
 }
 
 /** What a job token says. */

@@ -111,7 +111,7 @@ const advance = statement<unknown>(
  *  mine            frozen here since their lease was lost: they come first, past backoff and preference (D11). Worker, boot and
  *                  lease of the job's *last* lease, and that it was lost: a job put elsewhere by a person is not continued
  *  heads           the head of each class by its index, without a lock: a claimer that locked every head would hide them all
- *                  from the others. A few more than asked for, as some are in other hands
+ *                  from the others. A few more than asked for, as some are in other hands. None for who gets nothing new
  *  picked          one row locked at a time in their order, only as many as are taken: a look-up by id alone
  *                  (\`offset 0\`), as a join is planned for any limit and any size and may read the whole table. state: leased by another since the snapshot (A12.1)
  *  first, rest     the claim's one insert: of two equal requests one gets n = 1, the other waits for its commit and then leases
@@ -153,7 +153,7 @@ const claim = statement<ClaimedRow>(
     from fits f cross join lateral (
       select j.id, j.priority, j.turn, j.seq from job j
       where j.class = f.class and ${claimable}
-        and not exists (select from mine where mine.id = j.id)
+        and not exists (select from mine where mine.id = j.id) and not $nothing_new::boolean
       order by j.priority desc, j.turn, j.seq limit $limit::int + $spare::int
     ) h
   ), found as materialized (

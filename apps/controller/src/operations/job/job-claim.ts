@@ -8,10 +8,16 @@ export const jobClaimOperation = operation(
   {
     async run({ request_id, limit, frozen }, _, call, tx) {
       const worker = workerOf(call);
-      const most = Math.min(limit, worker.slots);
-      // Paused, draining or in quarantine: it gets nothing new.
-      if (!worker.accepting || most === 0) return { jobs: [] };
-      const jobs = await call.services.queue.claim(tx, claimerOf(worker), { request_id, limit: most, frozen });
+      // Paused, draining or in quarantine: it gets nothing new, and what it has goes on (D11).
+      const nothing_new = !worker.accepting || worker.slots === 0;
+      if (nothing_new && frozen.length === 0) return { jobs: [] };
+      const most = Math.min(limit, nothing_new ? frozen.length : worker.slots);
+      const jobs = await call.services.queue.claim(tx, claimerOf(worker), {
+        request_id,
+        limit: most,
+        frozen,
+        nothing_new,
+      });
       if (jobs.length > 0) call.audit.instead(jobs.map(({ id, epoch }) => ({ job: id, epoch })));
       tx.afterCommit(() => {
         for (const { id } of jobs) call.services.ringer.settled(id);

@@ -146,6 +146,19 @@ describe('what a worker is given', () => {
     await farm.admin.ask('worker_resume', { worker_id: worker.id });
     expect((await claim(worker)).jobs).toHaveLength(1);
   });
+
+  it.each(['worker_pause', 'worker_drain'])('D11 is its frozen job and no other after %s', async (ruled) => {
+    const { worker, submit } = await aPool();
+    await submit();
+    const { job_id, epoch, lease_id } = await claimOne(worker);
+    const beat = { worker: report, leases: [{ job_id, epoch, lease_id, phase: 'started', idle_ms: 0 }] };
+    await worker.call(jobHeartbeat, beat);
+    await submit();
+    await farm.admin.ask(ruled, { worker_id: worker.id });
+    await owner.run(statement('test.pass', `update farm_clock set farm_at = farm_at + interval '31 s'`));
+    const { jobs } = await claim(worker, { limit: 4, frozen: [{ job_id, lease_id }] });
+    expect(jobs).toMatchObject([{ id: job_id, epoch: 2, continues: true }]);
+  });
 });
 
 describe('a machine at fault', () => {
