@@ -1,7 +1,8 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, type WriteStream } from 'node:fs';
 import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { objectPaths } from '#contracts';
 import { unanswered } from '../controller/ask.js';
 import { type Farm, roadTo } from '../controller/farm.js';
@@ -68,7 +69,7 @@ export class BundleCache {
     });
     const resumes = answer.statusCode === 206;
     try {
-      await pipeline(answer.body, createWriteStream(part, { flags: resumes ? 'a' : 'w', mode: 0o600 }), { signal });
+      await keepWhatArrives(answer.body, createWriteStream(part, { flags: resumes ? 'a' : 'w', mode: 0o600 }), signal);
     } catch (error) {
       signal.throwIfAborted();
       throw isDiskFull(error) ? error : unanswered(error);
@@ -85,6 +86,18 @@ export class BundleCache {
     );
     const old = aged.toSorted((a, b) => b.used - a.used).slice(keptMost);
     for (const { name } of old) await rm(join(this.folder, name), { force: true });
+  }
+}
+
+/** Also when the line breaks: `pipeline` would throw away what it holds at that moment. */
+async function keepWhatArrives(body: Readable, file: WriteStream, signal: AbortSignal): Promise<void> {
+  file.once('error', (error) => body.destroy(error));
+  body.pipe(file, { end: false });
+  try {
+    await finished(body, { signal });
+  } finally {
+    file.end();
+    await finished(file).catch(() => undefined);
   }
 }
 
