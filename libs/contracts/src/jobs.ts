@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contract } from './contract.js';
-import { BootId, Epoch, JobId, Label, LeaseId, ObjectId, WorkerId } from './ids.js';
+import { BootId, Epoch, JobId, Label, LeaseId, ObjectId, PoolName, WorkerId } from './ids.js';
 import { limits } from './limits.js';
 import { storable, storableJson } from './text.js';
 
@@ -95,7 +95,10 @@ export const WorkerReport = z.strictObject({
     .array(z.strictObject({ name: Label, provider: Label }))
     .max(64)
     .default([]),
-  versions: z.record(z.string().max(64), z.string().max(128)).default({}),
+  versions: z
+    .record(storable(64), storable(128))
+    .refine((versions) => Object.keys(versions).length <= 64, { params: { rule: 'max_keys:64' } })
+    .default({}),
   load: z.number().min(0).optional(),
   host: storable(255).optional(),
   /** Last words of a drain: the identity is free again (D16). */
@@ -114,7 +117,7 @@ export const LeaseBeat = z.strictObject({
   progress: Progress.optional(),
   /** Signals that reached the session, by sequence. */
   acks: z
-    .array(z.strictObject({ seq: z.int(), outcome: z.enum(['delivered', 'not_running', 'uncertain', 'queued']) }))
+    .array(z.strictObject({ seq: z.int32(), outcome: z.enum(['delivered', 'not_running', 'uncertain', 'queued']) }))
     .max(64)
     .default([]),
 });
@@ -193,7 +196,7 @@ export const queueList = contract({
   summary: 'Jobs of the farm, newest first.',
   input: z.strictObject({
     state: JobState.optional(),
-    task_id: z.string().max(64).optional(),
+    task_id: storable(64).optional(),
     worker_id: WorkerId.optional(),
     limit: z.int().min(1).max(limits.pageMax).default(50),
     cursor: z.string().max(64).optional(),
@@ -264,7 +267,7 @@ export const jobSubmit = contract({
       params: { rule: 'reserved_kind' },
     }),
     payload: storableJson(limits.payloadBytes).default({}),
-    pool: z.string().max(64).default('default'),
+    pool: PoolName.default('default'),
     labels: z.array(Label).max(32).default([]),
     priority: z.int().min(-100).max(100).default(0),
     /** Jobs with the same key share one turn in the queue. */

@@ -58,7 +58,7 @@ export const workflowSearch = contract({
 export const workflowGet = contract({
   name: 'workflow_get',
   summary: 'A workflow, as published.',
-  input: z.strictObject({ workflow_id: AuthoredId, revision_no: z.int().min(1).optional() }),
+  input: z.strictObject({ workflow_id: AuthoredId, revision_no: z.int32().min(1).optional() }),
   output: z.strictObject({
     workflow_id: AuthoredId,
     revision_no: z.int(),

@@ -1,8 +1,11 @@
-import { JobPhase, type LeaseReply } from '#contracts';
+import { JobPhase, type LeaseReply, limits } from '#contracts';
 import type { Queries } from '#store';
 import { lockScope, type QueueContext } from './context.js';
 import type { Beat, Holder } from './job.js';
 import { type BeatenRow, leaseSql } from './sql/lease.js';
+
+/** A session that is silent for longer is as silent: twice what loses the lease (D6). */
+const mostIdleMs = 2 * limits.sweepSilenceMs;
 
 export async function heartbeat(
   context: QueueContext,
@@ -76,7 +79,7 @@ function beatAll(
     ...columns(beats),
     phases: beats.map((beat) => beat.phase),
     sessions: beats.map((beat) => beat.session_ref ?? null),
-    idles: beats.map((beat) => beat.idle_ms),
+    idles: beats.map((beat) => Math.min(beat.idle_ms, mostIdleMs)),
     progress: beats.map((beat) => (beat.progress === undefined ? null : JSON.stringify(beat.progress))),
     order: JobPhase.options,
     holder: holder.worker,

@@ -75,7 +75,7 @@ async function continueLane(
     source: 'node',
     payload: { dispatch: dispatch.id, member: assignment.member, ended: end.ended, closed_reason: rule.closed, commit },
   });
-  const afterMs = end.ended === 'limited' ? (result.retry_after_ms ?? limits.limitedRetryMs) : undefined;
+  const afterMs = end.ended === 'limited' ? retryAfter(result.retry_after_ms) : undefined;
   if (afterMs !== undefined && job.account !== null)
     await parts.queue().pauseAccount(tx, job.account, afterMs, 'rate limited');
   // D8: while paused nothing is opened; Resume finds the lane by its closed tail.
@@ -86,6 +86,10 @@ async function continueLane(
     continuation: continuationOf(rule, standing, end, recovery),
     ...(afterMs === undefined ? {} : { afterMs }),
   });
+}
+
+function retryAfter(said: number = limits.limitedRetryMs): number {
+  return Math.min(said, limits.limitedRetryMostMs);
 }
 
 function endOf(ended: string): DispatchEnd {
