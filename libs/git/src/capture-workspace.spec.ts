@@ -9,6 +9,7 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -405,6 +406,25 @@ describe('a capture', () => {
       { path: 'deep/git~1', reason: 'unsafe_name' },
       { path: 'pipe', reason: 'fifo' },
     ]);
+  });
+
+  it.each([
+    ['is gone', () => {}],
+    ['is a file', (dir: string) => writeFileSync(dir, '')],
+    ['leads elsewhere', (dir: string) => symlinkSync(tempDir('elsewhere'), dir)],
+  ])('H2 takes no work tree that %s for one whose files were all deleted', async (_, put) => {
+    const workspace = await (await aRound()).workspace();
+    renameSync(workspace.dir, `${workspace.dir}.moved`);
+    put(workspace.dir);
+    await expect(workspace.capture()).rejects.toMatchObject({ code: 'capture_failed' });
+  });
+
+  it('H2 leaves nothing out that lies too deep to be read', async () => {
+    const workspace = await (await aRound()).workspace();
+    const nest = 'for n in $(seq 50); do mkdir $0; cd -P $0 || exit 1; done; echo lost > work';
+    execFileSync('bash', ['-c', nest, 'd'.repeat(100)], { cwd: workspace.dir, stdio: 'ignore' });
+    await expect(workspace.capture()).rejects.toMatchObject({ code: 'capture_failed' });
+    execFileSync('rm', ['-rf', workspace.dir]);
   });
 
   it('reads files that the agent made unreadable, as an owner may', async () => {

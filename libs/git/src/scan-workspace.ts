@@ -101,7 +101,7 @@ class WorkspaceScan {
     const next: Folder[] = [];
     const undecided: { path: BytePath; folder: boolean }[] = [];
     for (const folder of level) {
-      for (const entry of await this.entriesOf(folder.path)) {
+      for (const entry of await this.entriesOf(folder)) {
         const name = fromBytes(entry.name);
         const path = joined(folder.path, name);
         if (name === '.git') {
@@ -170,23 +170,38 @@ class WorkspaceScan {
   private async countIgnored(path: BytePath): Promise<void> {
     if (this.ignoredFiles >= this.asked.limits.packObjects) return;
     this.ignoredFiles += 1;
-    this.ignoredBytes += (await this.seen(path))?.size ?? 0;
+    this.ignoredBytes += (await this.counted(path))?.size ?? 0;
   }
 
   private skip(path: BytePath, reason: SkipReason): void {
     this.skipped.push({ path, reason });
   }
 
-  private async entriesOf(path: BytePath): Promise<readonly Dirent<Buffer>[]> {
+  private async entriesOf({ path, rule }: Folder): Promise<readonly Dirent<Buffer>[]> {
     const folder = this.absolute(path);
-    const seen = await this.seen(path);
-    if (seen?.isDirectory() !== true) return [];
+    const seen = await (rule === 'ignored' ? this.counted(path) : this.seen(path));
+    if (seen?.isDirectory() !== true) {
+      // a work tree that is gone, or led elsewhere, is not one whose every file was deleted
+      if (path === '') throw new Error('there is no work tree');
+      return [];
+    }
     if ((seen.mode & 0o500) !== 0o500) await chmod(folder, (seen.mode & 0o777) | 0o700);
     return readdir(folder, { encoding: 'buffer', withFileTypes: true });
   }
 
+  /** Undefined: gone since its folder was read. What can not be looked at for another reason is not gone. */
   private async seen(path: BytePath): Promise<Stats | undefined> {
-    return lstat(this.absolute(path)).catch(() => undefined);
+    try {
+      return await lstat(this.absolute(path));
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** What stays behind is only counted, as far as it can be. */
+  private async counted(path: BytePath): Promise<Stats | undefined> {
+    return this.seen(path).catch(() => undefined);
   }
 
   private absolute(path: BytePath): Buffer {
@@ -207,6 +222,10 @@ class WorkspaceScan {
     });
     return new Set(splitPaths(answer.stdout).map((path) => path.slice('./'.length)));
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
 function tooLarge(what: string): FarmError {

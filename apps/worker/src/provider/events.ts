@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { limits } from '#contracts';
+import { limits, storable } from '#contracts';
 
 /**
  * Why a provider failed. The class is the reason that others act on; `detail` is a short sentence for the log, scrubbed, never
@@ -20,7 +20,7 @@ const text = z.string().max(limits.providerTextChars);
 /** What every provider's stream is normalised to. Any event is a sign of life. */
 export const ProviderEvent = z.discriminatedUnion('type', [
   /** The provider accepted the session; always the first. A failure before it means "refused to start". */
-  z.strictObject({ type: z.literal('session'), ref: z.string().min(1).max(512) }),
+  z.strictObject({ type: z.literal('session'), ref: storable(512).min(1) }),
   z.strictObject({ type: z.literal('message'), text }),
   /** `input` is a preview, cut, never to be parsed. */
   z.strictObject({ type: z.literal('tool_call'), name: z.string().max(256), input: text }),

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { limits } from '#contracts';
 import { aWorker } from '../../../../test/support/a-worker.js';
 import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
@@ -37,6 +38,28 @@ describe('a Dispatch on a worker', () => {
     await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
     worker.process.signal('SIGTERM');
     expect(await worker.process.ended).toBe(0);
+  });
+
+  it('says why a session failed, cut to what the farm takes, and hands its work in', async () => {
+    const farm = await StandInController.open();
+    const detail = JSON.stringify('so long 😀'.repeat(2_000));
+    const job = farm.add(script('- write: {path: a.txt, content: a}', `- fail: {class: crash, detail: ${detail}}`));
+    await (await aWorker(farm)).until('completed');
+    const said = String(job.completed?.result.detail);
+    expect(said).toMatch(/^so long /);
+    expect(Buffer.byteLength(said)).toBeLessThanOrEqual(limits.failDetailBytes);
+    expect(names(farm, job)).toEqual(['a.txt']);
+  });
+
+  it('leaves nothing of a workspace whose folders lie deeper than a path may be long', async () => {
+    const farm = await StandInController.open();
+    const nest =
+      'mkdir -p .gone/x; cd .gone; n=$(printf "d%.0s" $(seq 200)); for i in $(seq 30); do mkdir $n; cd -P $n; done';
+    farm.add(script(`- run: ${JSON.stringify(`echo .gone > .gitignore; bash -c '${nest}'`)}`, green));
+    const worker = await aWorker(farm);
+    await worker.until('completed');
+    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
+    expect(readdirSync(`${worker.home}/rescue`)).toEqual([]);
   });
 
   it('D7 names no commit and sends no pack where nothing changed', async () => {

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import type { z } from 'zod';
 import { type DispatchPayload, type DispatchResult, FarmError, type LeasedJob } from '#contracts';
 import { HeldLease } from '../claim/held-lease.js';
@@ -13,6 +12,7 @@ import { captureDispatch, packOf } from '../workspace/capture.js';
 import { checkFileReferences } from '../workspace/file-references.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { OwnerNotes } from '../workspace/owner-notes.js';
+import { removeFolder } from '../workspace/remove-folder.js';
 import { setAside } from '../workspace/salvage.js';
 import { Ending } from './ending.js';
 import { failureOf, refusalOf } from './failure-report.js';
@@ -20,7 +20,7 @@ import { followLease } from './follow-lease.js';
 import { OutputRoad } from './output-road.js';
 import { folderOf, type Prepared, payloadOf, prepare } from './preparation.js';
 import type { RunNeeds } from './run-needs.js';
-import type { SessionEnd } from './session-end.js';
+import { cutDetail, type SessionEnd } from './session-end.js';
 import { SessionWatch } from './session-watch.js';
 import { giveBack, isolationReport, settle, type Work } from './settlement.js';
 
@@ -113,7 +113,7 @@ export class DispatchRun {
       const settled = await settle(needs, lease, nothing, { ended: cause, result: {} });
       if (settled.how === 'completed') this.say('completed', { ended: cause, state: settled.state });
     }
-    await rm(this.folder.path, { recursive: true, force: true });
+    await removeFolder(this.folder.path);
     return 'free';
   }
 
@@ -241,7 +241,7 @@ export class DispatchRun {
 
   private async endRefused(failure: Parameters<typeof refusalOf>[0]): Promise<SlotAfter> {
     await giveBack(this.needs, this.lease, refusalOf(failure));
-    await rm(this.folder.path, { recursive: true, force: true });
+    await removeFolder(this.folder.path);
     return 'free';
   }
 
@@ -277,7 +277,7 @@ export class DispatchRun {
       if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured')
         return this.keepAside('the farm did not keep it');
       await this.notes?.note({ stage: 'settled' });
-      await rm(folder.path, { recursive: true, force: true });
+      await removeFolder(folder.path);
     } catch (error) {
       this.log.error({ fault: faultOf(error) }, 'the work was refused');
       await giveBack(needs, lease, failureOf(error, 'upload_failed'));
@@ -312,7 +312,7 @@ export class DispatchRun {
       isolation: isolationReport(isolation, ms, pack),
       ignored: { files: capture.ignored.files, bytes: capture.ignored.bytes },
       ...(end.ended === 'limited' ? { retry_after_ms: end.retryAfterMs } : {}),
-      ...('detail' in end ? { detail: end.detail } : {}),
+      ...('detail' in end ? { detail: cutDetail(end.detail) } : {}),
     };
   }
 

@@ -13,6 +13,7 @@ import { untilAnswered } from '../controller/until-answered.js';
 import { type PackTaken, sendPack } from '../workspace/pack-road.js';
 import type { FailureReport } from './failure-report.js';
 import type { RunNeeds } from './run-needs.js';
+import { cutDetail } from './session-end.js';
 
 export interface Work {
   readonly capture: Capture;
@@ -99,7 +100,7 @@ async function complete(
 
 /** D1, as far as a provider that was stopped cannot be asked again: the successor is told by the farm. */
 function withoutHandover({ result: { handover: _, ...result } }: Ended, error: FarmError): Ended {
-  return { ended: 'silent', result: { ...result, detail: `The handover was refused: ${error.detail}` } };
+  return { ended: 'silent', result: { ...result, detail: cutDetail(`The handover was refused: ${error.detail}`) } };
 }
 
 /** Gives the lease back; one that is stale by now needs no word. */

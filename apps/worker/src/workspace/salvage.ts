@@ -1,4 +1,4 @@
-import { access, readdir, rename, rm } from 'node:fs/promises';
+import { access, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Farm } from '../controller/farm.js';
 import type { EventLines } from '../event-lines.js';
@@ -7,6 +7,7 @@ import { endTree, findTrees } from '../process/tree-sweep.js';
 import { captureDispatch, packOf } from './capture.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, readMarker, writeMarker } from './owner-marker.js';
 import { sendPack } from './pack-road.js';
+import { removeFolder } from './remove-folder.js';
 import { isAlive, type WorkerHome } from './worker-home.js';
 
 interface SalvageNeeds {
@@ -83,7 +84,7 @@ function exists(path: string): Promise<boolean> {
 }
 
 function remove(folder: DispatchFolder): Promise<void> {
-  return rm(folder.path, { recursive: true, force: true });
+  return removeFolder(folder.path);
 }
 
 /** Kept under `rescue/` for its owner to look at: nothing is lost by a guess. */
