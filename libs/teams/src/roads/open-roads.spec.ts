@@ -145,12 +145,28 @@ describe('the roads', () => {
     await put(0, 'first');
     await put(0, 'first');
     await expect(put(0, 'other words')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(put(0, 'FIRST')).rejects.toMatchObject({ code: 'conflict' });
     await expect(put(limits.outputSegments, 'x')).rejects.toMatchObject({ code: 'too_large' });
     await expect(put(1, 'x'.repeat(limits.outputSegmentBytes + 1))).rejects.toMatchObject({ code: 'too_large' });
     await farm.time.pass(leaseTime);
     await expect(put(1, 'late')).rejects.toMatchObject(stale);
     const [name] = readdirSync(join(farm.data, 'objects/output', lease.id, '1'));
     expect(readFileSync(join(farm.data, 'objects/output', lease.id, '1', name ?? ''), 'utf8')).toBe('first');
+  });
+
+  it('write no output that was on the road when its lease ended', async () => {
+    const { worker } = await farm.alone();
+    const north = worker('north');
+    const lease = await north.begin();
+    const slow = async function* () {
+      yield Buffer.from('half');
+      await farm.time.pass(leaseTime);
+      yield Buffer.from(' late');
+    };
+    await expect(farm.teams.roads.takeOutput(north.shown(lease), 0, Readable.from(slow()))).rejects.toMatchObject(
+      stale,
+    );
+    expect(readdirSync(join(farm.data, 'objects/output', lease.id, '1'))).toEqual([]);
   });
 
   it('give the branch of a Task to the checkout that it started from', async () => {

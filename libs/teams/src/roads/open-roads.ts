@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { DispatchRequest, FarmError, limits, newId } from '#contracts';
 import { bundleFor, intakePack, pin } from '#git';
 import type { JobRow } from '#jobs';
@@ -93,9 +94,23 @@ async function takeOutput(parts: TeamParts, lease: LeaseShown, segment: number, 
   }
   await heldDispatch(parts, lease);
   const name = `output/${lease.job}/${lease.epoch}/${String(segment).padStart(8, '0')}`;
-  const put = await parts.objects.put(name, body, { bytes: limits.outputSegmentBytes });
-  if (put.created || (await parts.objects.size(name)) === put.bytes) return;
+  const put = await parts.objects.put(name, Readable.from(whileHeld(parts, lease, body)), {
+    bytes: limits.outputSegmentBytes,
+  });
+  if (put.created || (await sha256Of(parts.objects.read(name))) === put.sha256) return;
   throw new FarmError('conflict', 'This segment was written before with other content.');
+}
+
+/** A lease that ended while its bytes were on the road writes nothing any more (P2). */
+async function* whileHeld(parts: TeamParts, lease: LeaseShown, body: Readable): AsyncGenerator<unknown> {
+  yield* body;
+  if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
+}
+
+async function sha256Of(body: Readable): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of body) hash.update(chunk);
+  return hash.digest('hex');
 }
 
 async function takeSource(parts: TeamParts, person: string, sha256: string, body: Readable): Promise<void> {
