@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -30,6 +31,8 @@ const jest = spawn(
     '--json',
     `--outputFile=${join(results, `${suite}.json`)}`,
     `--testTimeout=${suites[suite]}`,
+    // Tests wait for processes more than they compute: two at once also on two cores.
+    `--maxWorkers=${Math.max(2, availableParallelism() - 1)}`,
     ...rest,
   ],
   {
