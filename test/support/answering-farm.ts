@@ -116,6 +116,8 @@ interface Around {
   readonly cwd?: string;
   readonly stdin?: string;
   readonly terminal?: boolean;
+  /** Ctrl-C. */
+  readonly signal?: AbortSignal;
 }
 
 /** Runs a command line in this process, as `main.ts` does, and answers what it wrote. */
@@ -133,7 +135,7 @@ export async function runCli(words: readonly string[], around: Around = {}): Pro
     stdin,
     stdout,
     stderr,
-    signal: new AbortController().signal,
+    signal: around.signal ?? new AbortController().signal,
   });
   stdout.end();
   stderr.end();

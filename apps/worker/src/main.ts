@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   const home = await openHome(settings.home);
   await lockHome(home, settings.host);
   const door = new Agent({ connections: 2, connect: { timeout: 5_000 } });
-  const identity = await identify(settings, home, door);
+  const identity = await identify(settings, home, door, log);
   const worker_id = identity.enrolled.worker_id;
 
   const boot = newId();
@@ -79,7 +79,12 @@ async function main(): Promise<void> {
 }
 
 /** The identity of this folder; where there is none, or it has not joined, the ticket is asked for. */
-async function identify(settings: WorkerSettings, home: WorkerHome, dispatcher: Agent): Promise<EnrolledIdentity> {
+async function identify(
+  settings: WorkerSettings,
+  home: WorkerHome,
+  dispatcher: Agent,
+  log: Log,
+): Promise<EnrolledIdentity> {
   const known = await readIdentity(home.identity);
   const url = settings.url ?? known?.url;
   if (url === undefined) {
@@ -96,6 +101,7 @@ async function identify(settings: WorkerSettings, home: WorkerHome, dispatcher: 
     name,
     host,
     dispatcher,
+    onAgain: (error) => log.warn({ code: error.code }, error.detail),
   });
 }
 
@@ -108,9 +114,12 @@ async function firstToken(tokens: WorkerToken, settings: WorkerSettings, log: Lo
   });
 }
 
+/** A title of an error code ends without a full stop; a hint comes after it. */
+const sentence = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
+
 main().catch((error: unknown) => {
   const { code, detail } = error instanceof FarmError ? error : faultOf(error);
   const hint = error instanceof FarmError && error.hint !== undefined ? ` ${error.hint}` : '';
-  process.stderr.write(`${JSON.stringify({ level: 60, code, msg: `${detail}${hint}` })}\n`);
+  process.stderr.write(`${JSON.stringify({ level: 60, code, msg: `${sentence(detail)}${hint}` })}\n`);
   process.exit(exitCodeOf(code));
 });

@@ -92,6 +92,6 @@ export function requireSafeUrl(url: string, insecure: boolean): void {
   const { protocol, hostname: host } = new URL(url);
   if (protocol === 'https:' || insecure || loopback.test(host)) return;
   throw new FarmError('misconfigured', 'The controller is on another machine and its address is not https.', {
-    hint: 'Give its https address, or set LONGSHORE_INSECURE=1 on a network that you trust.',
+    hint: 'Give its https address, or say --insecure (LONGSHORE_INSECURE=1) on a network that you trust.',
   });
 }

@@ -7,11 +7,15 @@ import { FarmError, limits } from '#contracts';
 import { farmFolder } from '../client/farm-folder.js';
 import { readSecretFile } from '../client/private-read.js';
 import { logFolder } from '../farm/controller-process.js';
+import type { NodeProcess } from '../farm/node-process.js';
 import { hasJoined, startWorker } from '../farm/worker-process.js';
 import type { Surroundings } from '../output/screen.js';
 import { makePrivateFolder } from '../services/private-file.js';
 import { CommandFailed, commandAt, type Frame, runs } from './frame.js';
 import { tellWorkerEvent } from './worker-events.js';
+
+/** A farm that is there lets a worker in long before this. */
+const slowJoinMs = 5_000;
 
 interface WorkerFlags {
   readonly join?: string;
@@ -40,8 +44,17 @@ export function addWorker(program: Command, frame: Frame): void {
     const data = farmFolder(surroundings.env, run.data);
     const home = flags.home ?? join(data, 'worker');
     await makePrivateFolder(home);
-    const ticket = hasJoined(home) ? undefined : await readTicket(flags.ticketFile, surroundings);
+    const ticket = (await hasJoined(home)) ? undefined : await readTicket(flags.ticketFile, surroundings);
     const log = join(await logFolder(home), 'worker.log');
+    const stopOnEnd = (process: NodeProcess) => {
+      const stop = () => process.signal('SIGTERM');
+      surroundings.signal.addEventListener('abort', stop, { once: true });
+      if (surroundings.signal.aborted) stop();
+    };
+    const slow = setTimeout(
+      () => screen.say(`the farm at ${url} gives no answer yet; it is asked until it does (Ctrl-C ends this)`),
+      slowJoinMs,
+    );
     const worker = await startWorker({
       name,
       home,
@@ -54,10 +67,9 @@ export function addWorker(program: Command, frame: Frame): void {
         screen.answer(event);
         tellWorkerEvent(name, event, screen);
       },
-    });
+      onSpawn: stopOnEnd,
+    }).finally(() => clearTimeout(slow));
     screen.say(`worker ${worker.workerId} works for ${url}; its log is ${log}; Ctrl-C lets it hand in what it has`);
-    const stop = () => worker.process.signal('SIGTERM');
-    surroundings.signal.addEventListener('abort', stop, { once: true });
     const { code, signal } = await worker.process.ended;
     if (surroundings.signal.aborted || code === 0) return;
     screen.say(`the worker ended by itself (${signal ?? `exit ${code}`}): see ${log}`);
@@ -82,11 +94,19 @@ function slotsOf(given: string): number {
 
 /** Never from the command line itself: every user of this machine can read that (H22). */
 async function readTicket(file: string | undefined, { stdin, env }: Surroundings): Promise<string> {
-  const given = file === undefined ? await askForTicket(stdin, env) : await readSecretFile(file);
+  const given = file === undefined ? await askForTicket(stdin, env) : await readTicketFile(file);
   const ticket = given?.trim() ?? '';
   if (ticket !== '' && ticket.length <= 256) return ticket;
   throw new FarmError('ticket_invalid', 'There is no join ticket there.', {
     hint: `\`longshore worker invite\` at the farm makes one; it is good for ${limits.joinTicketSeconds / 60} minutes.`,
+  });
+}
+
+async function readTicketFile(file: string): Promise<string> {
+  const text = await readSecretFile(file);
+  if (text !== undefined) return text;
+  throw new FarmError('invalid_input', `There is no file ${file}.`, {
+    hint: 'Name the file that holds the join ticket with --ticket-file, or give the ticket by prompt or stdin.',
   });
 }
 

@@ -147,7 +147,7 @@ export class LocalFarm {
           url: this.url,
           log,
           slots,
-          ticket: hasJoined(home) ? undefined : await this.invite(name, slots),
+          ticket: (await hasJoined(home)) ? undefined : await this.invite(name, slots),
           wait: true,
           ...(env && { env }),
           ...(onEvent && { onEvent }),

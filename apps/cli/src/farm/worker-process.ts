@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { FarmError } from '#contracts';
@@ -20,6 +20,8 @@ export interface WorkerOptions {
   /** More variables of the worker. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly onEvent?: (event: WorkerEvent) => void;
+  /** Told as soon as the process is there: it may wait long for its farm before it is ready. */
+  readonly onSpawn?: (process: NodeProcess) => void;
 }
 
 /** What a worker says on stdout about its work. */
@@ -39,14 +41,23 @@ export interface RunningWorker {
 
 const Ready = z.looseObject({ ready: z.literal(true), worker_id: z.string() });
 
-/** A worker that has joined once keeps its identity and needs no ticket. */
-export function hasJoined(home: string): boolean {
-  return existsSync(join(home, 'identity.json'));
+/**
+ * A worker that has joined once keeps its identity and needs no ticket. One whose ticket was refused has a key and no farm: it
+ * needs the next ticket. What is wrong with a damaged file is told by the worker itself.
+ */
+export async function hasJoined(home: string): Promise<boolean> {
+  const text = await readFile(join(home, 'identity.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return false;
+  try {
+    return 'enrolled' in Object(JSON.parse(text));
+  } catch {
+    return true;
+  }
 }
 
 /** Starts a worker and waits until the farm knows it. FarmError when it does not come up, naming its log. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { name, home, url, log, slots, ticket, wait, env, onEvent } = options;
+  const { name, home, url, log, slots, ticket, wait, env, onEvent, onSpawn } = options;
   await makePrivateFolder(home);
   const process = await startNodeProcess({
     name: `worker ${name}`,
@@ -63,6 +74,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ...(ticket !== undefined && { input: `${ticket}\n` }),
     onLine: (line) => passOn(line, onEvent),
   });
+  onSpawn?.(process);
   const ready = Ready.safeParse(await process.ready);
   if (ready.success) return { process, workerId: ready.data.worker_id, name, home };
   await process.stop(1_000);

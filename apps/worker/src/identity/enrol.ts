@@ -14,6 +14,8 @@ interface Enrolment {
   readonly name: string;
   readonly host: string;
   readonly dispatcher: Dispatcher;
+  /** Told each time that the farm has given no decision and is asked again. */
+  readonly onAgain?: (error: FarmError) => void;
 }
 
 /**
@@ -24,9 +26,9 @@ interface Enrolment {
  * @throws FarmError `wrong_fingerprint` · `ticket_invalid`
  */
 export async function enrol(wanted: Enrolment): Promise<EnrolledIdentity> {
-  const { identity, path, ticket } = wanted;
+  const { identity, path, ticket, onAgain } = wanted;
   await writeIdentity(path, identity);
-  const enrolled = await untilAnswered(() => sendEnrolment(wanted));
+  const enrolled = await untilAnswered(() => sendEnrolment(wanted), onAgain === undefined ? {} : { onAgain });
   if (enrolled.fingerprint !== ticket.fingerprint) throw wrongFingerprint();
   const done = { ...identity, enrolled };
   await writeIdentity(path, done);
