@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Round, roundOf } from '../../../test/support/git-round.js';
 import { aRepository, commitFiles, plainGit, read, writeFiles } from '../../../test/support/repositories.js';
 import { tempDir } from '../../../test/support/temp-dir.js';
+import { bundleRef } from './bundle.js';
 import { bundleFor } from './bundle-for.js';
 import { fetchResult } from './fetch-result.js';
 import { intakePack } from './intake-pack.js';
@@ -43,6 +44,21 @@ describe('task checkout', () => {
     expect(plainGit(dir, ['status', '--porcelain'])).toBe('M a.txt');
     expect(read(join(dir, 'a.txt'))).toBe('my unfinished work\n');
     expect(await fetchResult({ dir, bundle, commit, branch: 'longshore/result' })).toMatchObject({ switched: false });
+  });
+
+  it('says where to go from a folder that is no repository, or one without the commit that the Task started from', async () => {
+    const dir = checkout();
+    await fetchResult({ dir, bundle, commit, branch: 'result' });
+    plainGit(dir, ['update-ref', bundleRef, commit]);
+    const sparing = join(tempDir('bundle'), 'result.bundle');
+    plainGit(dir, ['bundle', 'create', '-q', sparing, `${round.base}..${bundleRef}`]);
+    for (const elsewhere of [tempDir('nowhere'), aRepository({ 'other.txt': 'other\n' })]) {
+      await expect(fetchResult({ dir: elsewhere, bundle: sparing, commit, branch: 'result' })).rejects.toMatchObject({
+        code: 'source_refused',
+        detail: expect.stringMatching(/no git repository|lacks the commit/),
+        hint: expect.stringContaining('--into'),
+      });
+    }
   });
 
   it('D24 switches only on a clean working tree', async () => {

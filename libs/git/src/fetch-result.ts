@@ -21,7 +21,8 @@ export interface ResultWanted {
  * Brings a Task's result into the user's repository as a local branch (D24). The working tree is not touched, unless
  * `switchTo` is said and it has no changes. An existing branch only moves forward, and never under a working tree.
  *
- * @throws FarmError `conflict` when another branch has the name, or the tree has changes · `source_refused` for a damaged bundle ·
+ * @throws FarmError `conflict` when another branch has the name, or the tree has changes · `source_refused` for a damaged bundle, no
+ * repository, or one without the commit that the Task started from ·
  * `invalid_input` for a name that is no branch
  */
 export async function fetchResult(
@@ -33,6 +34,7 @@ export async function fetchResult(
     settings: 'user',
     ...(wanted.limits === undefined ? {} : { limits: wanted.limits }),
   } as const;
+  await requireRepository(call);
   const named = await git(['check-ref-format', '--branch', wanted.branch], { ...call, accept: 'any' });
   if (named.exitCode !== 0 || named.text !== wanted.branch)
     throw new FarmError('invalid_input', 'This is not a name for a branch.');
@@ -47,6 +49,15 @@ export async function fetchResult(
 }
 
 type UserCall = { readonly cwd: string; readonly settings: 'user'; readonly limits?: Partial<GitLimits> };
+
+async function requireRepository(call: UserCall): Promise<void> {
+  const found = await git(['rev-parse', '--git-dir'], { ...call, accept: 'any' });
+  if (found.exitCode === 0) return;
+  throw new FarmError('source_refused', 'There is no git repository here to bring the branch into.', {
+    hint: 'Go into the checkout that the Task was started from, or name it with --into DIR.',
+    cause: new Error(found.stderr.slice(-2048)),
+  });
+}
 
 async function requireClean(call: UserCall): Promise<void> {
   const changes = await git(['status', '--porcelain', '--untracked-files=no', '--ignore-submodules=none'], call);
@@ -72,6 +83,12 @@ async function bringIn(wanted: ResultWanted, commit: Oid, call: UserCall): Promi
   });
   if (fetched.exitCode === 0) return;
   const cause = new Error(fetched.stderr.slice(-2048));
+  if (/lacks these prerequisite commits|not have the prerequisite|prerequisite commit/i.test(fetched.stderr)) {
+    throw new FarmError('source_refused', 'This repository lacks the commit that the Task started from.', {
+      hint: 'Go into the checkout that the Task was started from, or name it or a full clone of it with --into DIR.',
+      cause,
+    });
+  }
   if (now.exitCode === 0 || /refusing to fetch|cannot lock ref|exists/.test(fetched.stderr)) {
     throw new FarmError('conflict', 'There is another branch of this name; it was not touched.', {
       hint: 'Choose another name for the branch.',

@@ -54,6 +54,8 @@ export async function checkOut(
   { dir, switchTo, branch }: { readonly dir: string; readonly switchTo: boolean; readonly branch?: string },
 ): Promise<CheckedOut> {
   const { result } = view;
+  if (result === null && view.ended_at !== null)
+    throw new FarmError('not_found', `The Task is ${view.status} and has no Result, so there is no branch.`);
   if (result === null)
     throw new FarmError('conflict', 'The Task has no Result yet.', { hint: `longshore task watch ${view.task_id}` });
   if (result.branch === null || result.commit === null) {
