@@ -30,7 +30,7 @@ export async function waitingWithoutMachine(queries: Queries, live: readonly Mac
     ...unfit.map((job) => stranded(job, missing(live, classes.get(job.class)))),
     ...excluded
       .filter((job) => (fitting.get(job.class) ?? []).every((machine) => job.excluded.includes(machine.worker)))
-      .map((job) => stranded(job, ['a machine that can run it: each that fits has failed'])),
+      .map((job) => stranded(job, ['a machine on which it has not failed yet'])),
   ].slice(0, limit);
 }
 

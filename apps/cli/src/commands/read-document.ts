@@ -1,15 +1,35 @@
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { FarmError } from '#contracts';
 import type { Surroundings } from '../output/screen.js';
 
-/** The text of a file that the person names, or of stdin for `-`. FarmError invalid_input when it can not be read. */
+/** The text of a file that the person names, or of stdin for `-`. FarmError invalid_input when it can not be read or is no text. */
 export async function readNamedText(name: string, { stdin, cwd }: Surroundings): Promise<string> {
-  if (name === '-') return await text(stdin);
-  return await readFile(resolve(cwd, name), 'utf8').catch((cause: unknown) => {
-    throw new FarmError('invalid_input', `The file ${name} can not be read.`, { cause });
+  const content = name === '-' ? await buffer(stdin) : await readNamed(name, cwd);
+  if (isUtf8(content) && !content.includes(0)) return content.toString('utf8');
+  throw new FarmError(
+    'invalid_input',
+    `${name === '-' ? 'What came by stdin' : `The file ${name}`} is not UTF-8 text.`,
+  );
+}
+
+async function readNamed(name: string, cwd: string): Promise<Buffer> {
+  return await readFile(resolve(cwd, name)).catch((cause: unknown) => {
+    throw new FarmError('invalid_input', `The file ${name} can not be read: ${reasonOf(cause)}.`, { cause });
   });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  EISDIR: 'it is a folder',
+  EACCES: 'you may not read it',
+};
+
+function reasonOf(cause: unknown): string {
+  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : '';
+  return reasons[code] ?? code;
 }
 
 /** The JSON document of `--input`; undefined when it was not given. FarmError invalid_input. */

@@ -29,7 +29,7 @@ export function addWorkflowImport(program: Command, frame: Frame): void {
       return;
     }
     const rows = answer.issues.map(({ line, column, path, message }) => [
-      `${file}:${line ?? '?'}:${column ?? '?'}`,
+      [file, line, column].filter((part) => part !== null).join(':'),
       path,
       message,
     ]);

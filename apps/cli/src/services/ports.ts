@@ -17,7 +17,7 @@ export async function requireFreePort(port: number, what: string): Promise<void>
 
 export function portTaken(port: number, what: string, cause?: unknown): FarmError {
   return new FarmError('port_taken', `Port ${port}, asked for ${what}, is used by another program.`, {
-    hint: `End that program (\`ss -ltnp 'sport = :${port}'\` names it) or ask for another port; without a port a free one is taken.`,
+    hint: `End that program (\`ss -ltnp 'sport = :${port}'\` names it) or ask for another port; port 0 takes a free one.`,
     cause,
   });
 }

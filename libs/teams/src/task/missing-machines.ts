@@ -16,7 +16,7 @@ export async function noteMissingMachines(parts: TeamParts, live: readonly Omit<
       await parts.database.run(attentionSql.closeOfJob, { job, kind });
   }
   for (const { job, scope, missing } of dispatches) {
-    const summary = `No machine that is here may run this: ${missing.join('; ')}.`;
+    const summary = `No machine that is here may run this. Missing: ${missing.join('; ')}.`;
     if (open.some((item) => item.job === job && item.summary === summary)) continue;
     await parts.database.run(attentionSql.open, { id: newId(), task: scope, job, kind, summary });
   }

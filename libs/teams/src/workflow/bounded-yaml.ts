@@ -34,7 +34,9 @@ export function readBoundedYaml(text: string): BoundedYaml {
     path: '',
     message: `Not well-formed YAML: ${firstLine(fault.message)}`,
   }));
-  const issues = [...faults, ...findForbiddenNodes(document, lines)];
+  // One slip, such as a bracket that never closes, is found again at each level.
+  const told = [...new Map(faults.map((fault) => [JSON.stringify(fault), fault])).values()];
+  const issues = [...told, ...findForbiddenNodes(document, lines)];
   return issues.length > 0 ? { ok: false, issues } : { ok: true, read: { document, lines } };
 }
 
