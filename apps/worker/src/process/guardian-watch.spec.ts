@@ -41,6 +41,8 @@ beforeEach(() => {
     stdio: 'ignore',
   });
   tree = new ProcessTree(marker);
+  // As the guardian does: until its program has begun, nothing but its number tells whose it is.
+  tree.adopt(child.pid ?? 0);
 });
 afterEach(() => tree.end(0));
 
