@@ -202,6 +202,26 @@ describe('a Dispatch on a worker', () => {
     await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
   });
 
+  it('W17 brings up whole what is cancelled while it is brought up, ends cancelled, and nothing stays', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- write: {path: a.txt, content: a}', green));
+    let held = true;
+    farm.weather = ({ path }) => (held && path.includes('/packs/') ? 'cut_before' : 'fine');
+    const worker = await aWorker(farm);
+    await worker.until('captured');
+    await waitUntil(() => farm.heard.some(({ path }) => path.includes('/packs/')));
+    job.end = { kind: 'cancel', reason: 'by a person' };
+    const since = farm.heard.length;
+    const beats = () => farm.heard.slice(since).filter(({ path }) => path.endsWith('job_heartbeat'));
+    await waitUntil(() => beats().length > 1);
+    held = false;
+    expect(await worker.until('completed')).toMatchObject({ state: 'cancelled', kept: true });
+    expect(job.packs).toMatchObject([{ epoch: 1, how: 'accepted' }]);
+    expect(names(farm, job)).toEqual(['a.txt']);
+    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
+    expect(readdirSync(`${worker.home}/rescue`)).toEqual([]);
+  });
+
   it('H11 blames the machine when its disk is full in the middle of a capture, and keeps the work aside', async () => {
     const farm = await StandInController.open();
     const fill = `for (let n = 0; ; n += 1) require('node:fs').writeFileSync('f' + n, '')`;
