@@ -12,7 +12,8 @@ async function run(): Promise<number> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   return await runCommandLine(process.argv.slice(2), {
     env: process.env,
-    cwd: process.cwd(),
+    // Started by `npm run`, npm has gone into our folder: where the person stands is told beside.
+    cwd: (process.env.npm_package_name === 'longshore' && process.env.INIT_CWD) || process.cwd(),
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,

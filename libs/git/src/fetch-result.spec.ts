@@ -91,9 +91,17 @@ describe('task checkout', () => {
     await expect(fetchResult({ dir, bundle, commit, branch: 'taken' })).rejects.toMatchObject({ code: 'conflict' });
     await expect(fetchResult({ dir, bundle, commit, branch: 'main' })).rejects.toMatchObject({ code: 'conflict' });
     expect(plainGit(dir, ['rev-parse', 'taken', 'main'])).toBe(`${theirs}\n${main}`);
-    plainGit(dir, ['branch', 'behind', 'main']);
-    await fetchResult({ dir, bundle, commit, branch: 'behind' });
-    expect(plainGit(dir, ['rev-parse', 'behind'])).toBe(commit);
+    plainGit(dir, ['branch', 'longshore/t_0', 'main']);
+    await fetchResult({ dir, bundle, commit, branch: 'longshore/t_0' });
+    expect(plainGit(dir, ['rev-parse', 'longshore/t_0'])).toBe(commit);
+  });
+
+  it('D24 never moves a branch of the person, not even forward', async () => {
+    const dir = checkout();
+    const base = plainGit(dir, ['rev-parse', 'HEAD']);
+    plainGit(dir, ['branch', 'mine']);
+    await expect(fetchResult({ dir, bundle, commit, branch: 'mine' })).rejects.toMatchObject({ code: 'conflict' });
+    expect(plainGit(dir, ['rev-parse', 'mine'])).toBe(base);
   });
 
   it('runs no hook that the result could have written', async () => {

@@ -71,6 +71,7 @@ async function bringIn(wanted: ResultWanted, commit: Oid, call: UserCall): Promi
   const ref = `refs/heads/${wanted.branch}`;
   const now = await git(['rev-parse', '--verify', '--quiet', ref], { ...call, accept: 'any' });
   if (now.text === commit) return;
+  if (now.exitCode === 0 && !wanted.branch.startsWith('longshore/')) throw otherBranch();
   const header = await readBundleHeader(wanted.bundle);
   if (!header.refs.some(({ name, oid }) => name === bundleRef && oid === commit)) {
     throw new FarmError('source_refused', 'The bundle does not hold the commit of the result.');
@@ -90,10 +91,15 @@ async function bringIn(wanted: ResultWanted, commit: Oid, call: UserCall): Promi
     });
   }
   if (now.exitCode === 0 || /refusing to fetch|cannot lock ref|exists/.test(fetched.stderr)) {
-    throw new FarmError('conflict', 'There is another branch of this name; it was not touched.', {
-      hint: 'Choose another name for the branch.',
-      cause,
-    });
+    throw otherBranch(cause);
   }
   throw new FarmError('source_refused', 'The bundle of the result could not be read.', { cause });
+}
+
+/** Only our own branches go on by themselves: a person's is never moved, not even forward. */
+function otherBranch(cause?: Error): FarmError {
+  return new FarmError('conflict', 'There is another branch of this name; it was not touched.', {
+    hint: 'Choose another name for the branch.',
+    ...(cause && { cause }),
+  });
 }

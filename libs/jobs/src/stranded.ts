@@ -30,7 +30,9 @@ export async function waitingWithoutMachine(queries: Queries, live: readonly Mac
     ...unfit.map((job) => stranded(job, missing(live, classes.get(job.class)))),
     ...excluded
       .filter((job) => (fitting.get(job.class) ?? []).every((machine) => job.excluded.includes(machine.worker)))
-      .map((job) => stranded(job, ['a machine on which it has not failed yet'])),
+      .map((job) =>
+        stranded(job, [`a machine on which it has not failed yet${job.note === null ? '' : ` (last: ${job.note})`}`]),
+      ),
   ].slice(0, limit);
 }
 

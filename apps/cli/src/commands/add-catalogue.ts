@@ -24,7 +24,7 @@ function addEntry(program: Command, frame: Frame, { contract, changes, columns }
   for (const field of flagged) command.addOption(optionOf(field));
   if (fields.length > 0) command.option('--input <file>', 'the whole input as JSON from a file, or `-` for stdin');
   if (changes) {
-    command.option('--yes', 'do exactly this, without a proposal first');
+    command.option('--yes', 'do it also where it would first only say what it would do (exit code 5)');
     command.option('--idempotency-key <key>', 'repeating the call with this key is no second act');
   }
   runs<Options>(command, frame, async (run, options, args) => {

@@ -11,7 +11,7 @@ export function addWorkflowImport(program: Command, frame: Frame): void {
   const command = commandAt(program, ['workflow', 'import'])
     .description(workflowImport.summary)
     .argument('<file>', 'YAML or JSON; `-` for stdin')
-    .option('--yes', 'do exactly this, without a proposal first');
+    .option('--yes', 'do it also where it would first only say what it would do (exit code 5)');
   runs<{ yes?: boolean }>(command, frame, async (run, { yes }, [file = '-']) => {
     const { screen, surroundings } = run;
     const document = await readNamedText(file, surroundings);

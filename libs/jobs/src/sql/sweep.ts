@@ -104,9 +104,11 @@ const classes = statement<{
   readonly labels: readonly string[];
   readonly account: string | null;
 }>('job.classes', `select class, kind, pool, labels, account from job_class`);
-const excludedJobs = statement<DueRow & { readonly class: string; readonly excluded: readonly string[] }>(
+const excludedJobs = statement<
+  DueRow & { readonly class: string; readonly excluded: readonly string[]; readonly note: string | null }
+>(
   'job.excluded_jobs',
-  `select id, kind, scope, class, excluded from job where state = 'queued' and excluded <> '{}' and class = any($classes::text[])
+  `select id, kind, scope, class, excluded, note from job where state = 'queued' and excluded <> '{}' and class = any($classes::text[])
    order by seq limit $limit::int`,
 );
 

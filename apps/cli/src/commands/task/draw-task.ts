@@ -14,7 +14,7 @@ export function drawTask(view: TaskView, paint: Paint): string {
         ['workflow', `${workflow.workflow_id} revision ${workflow.revision_no}`],
         ['started', view.started_at],
         ['ended', view.ended_at],
-        ['you may', view.actions.map((action) => action.kind)],
+        ['possible now', view.actions.map((action) => action.kind)],
       ],
       paint,
     ),

@@ -18,7 +18,7 @@ export function addTaskControl(program: Command, frame: Frame, kind: keyof typeo
   const command = commandAt(program, ['task', kind])
     .description(about[kind])
     .argument('<task_id>')
-    .option('--yes', 'do exactly this, without a proposal first');
+    .option('--yes', 'do it also where it would first only say what it would do (exit code 5)');
   runs<{ yes?: boolean }>(command, frame, async (run, { yes }, [taskId]) => {
     const { screen, surroundings } = run;
     const { signal } = surroundings;
