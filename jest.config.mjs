@@ -12,6 +12,8 @@ const project = (displayName, testMatch) => ({
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
 });
 export default {
+  // For what hangs, not for what is slow; test/run.mjs says more for each suite.
+  testTimeout: 60_000,
   projects: [
     project('unit', [
       '<rootDir>/libs/**/*.spec.ts',
