@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
@@ -34,6 +34,22 @@ describe('the object store', () => {
     });
     expect(await readdir(`${root}/a`)).toEqual([]);
     expect(await objects.size('a/broken')).toBeUndefined();
+  });
+
+  it('removes what a process left half written that died a day ago, and nobody else’s', async () => {
+    const root = tempDir();
+    const incoming = `${root}/.incoming`;
+    await mkdir(incoming);
+    for (const [name, hours] of [
+      ['old', 25],
+      ['young', 23],
+    ] as const) {
+      await writeFile(`${incoming}/${name}`, 'half');
+      const then = new Date(Date.now() - hours * 3_600_000);
+      await utimes(`${incoming}/${name}`, then, then);
+    }
+    await openObjects(root).put('a/b', Readable.from(['whole']), plenty);
+    expect(await readdir(incoming)).toEqual(['young']);
   });
 
   it('reads a range, so that a download goes on where it broke off', async () => {

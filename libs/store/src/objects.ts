@@ -34,22 +34,35 @@ export function openObjects(root: string): Objects {
 
 const segment = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
+/** Older than this, what is half written belongs to a process that died. */
+const abandonedMs = 24 * 3_600_000;
+
 class FolderObjects implements Objects {
+  private incoming: Promise<string> | undefined;
+
   constructor(private readonly root: string) {}
 
   async put(name: string, body: Readable, limit: { readonly bytes: number }): Promise<PutAnswer> {
     const target = this.path(name);
-    const folder = dirname(target);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const part = join(folder, `.part-${randomUUID()}`);
+    let part: string | undefined;
     try {
+      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+      part = join(await this.openedIncoming(), randomUUID());
       const written = await writeDurably(part, body, limit.bytes);
       return { ...written, created: await claimName(part, target) };
     } catch (error) {
       throw isNoSpace(error) ? new FarmError('disk_full', undefined, { cause: error }) : error;
     } finally {
-      await rm(part, { force: true });
+      if (part !== undefined) await rm(part, { force: true });
     }
+  }
+
+  private openedIncoming(): Promise<string> {
+    this.incoming ??= openIncoming(join(this.root, '.incoming')).catch((error: unknown) => {
+      this.incoming = undefined;
+      throw error;
+    });
+    return this.incoming;
   }
 
   async size(name: string): Promise<number | undefined> {
@@ -87,6 +100,17 @@ class FolderObjects implements Objects {
     if (!parts.every((part) => segment.test(part))) throw new TypeError('an object name has plain segments only');
     return join(this.root, ...parts);
   }
+}
+
+/** What is half written lies in one folder, on the same disk, so that what a killed process left is found. */
+async function openIncoming(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const seen = await stat(path).catch(() => undefined);
+    if (seen !== undefined && Date.now() - seen.mtimeMs > abandonedMs) await rm(path, { force: true });
+  }
+  return folder;
 }
 
 async function writeDurably(path: string, body: Readable, most: number): Promise<{ bytes: number; sha256: string }> {
