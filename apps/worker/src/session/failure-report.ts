@@ -30,7 +30,8 @@ export function failureOf(error: unknown, stage: z.output<typeof FailReason>): F
   const fault = isDiskFull(error) ? diskFullError(error) : error;
   const unstarted = stage === 'prepare_failed';
   if (!(fault instanceof FarmError)) {
-    const detail = cutDetail(faultOf(fault).detail);
+    // The words of a foreign error name folders of this machine; they stand in its log.
+    const detail = cutDetail(`${faultOf(fault).code}: the log of the worker says more`);
     return { reason: unstarted ? 'environment' : stage, retryable: true, detail };
   }
   const detail = cutDetail([fault.code, fault.detail, fault.hint].filter((part) => part !== undefined).join(': '));
