@@ -48,6 +48,9 @@ interface DatabaseOptions {
   readonly onIdleError?: (error: Error) => void;
 }
 
+/** What people look for by this filter or that is planned for what they ask. */
+const beginReading = 'begin read only; set local plan_cache_mode = auto';
+
 class PoolDatabase implements Database {
   constructor(private readonly pool: pg.Pool) {}
 
@@ -68,7 +71,7 @@ class PoolDatabase implements Database {
   }
 
   reading<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.within('begin read only', work);
+    return this.within(beginReading, work);
   }
 
   async session<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
@@ -202,6 +205,9 @@ export function openDatabase({
     max,
     application_name: applicationName,
     pipeline: true,
+    // One plan per statement, for any values: the values would have hundreds of plans made, and those for long arrays read the
+    // whole of a table that is small at that moment, and go on to when it is large.
+    options: '-c plan_cache_mode=force_generic_plan',
     keepAlive: true,
   });
   pool.on('error', onIdleError);

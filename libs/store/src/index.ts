@@ -2,6 +2,7 @@ export { type Bell, openBell, silentBell } from './bell/bell.js';
 export { mintNatsUser } from './bell/mint.js';
 export { type Database, openDatabase, type Queries, type Transaction } from './database.js';
 export { beginGeneration, type FarmFacts, readFarm, tickFarmClock } from './farm-clock.js';
+export { gather } from './gather.js';
 export { type Migration, migrate } from './migrate.js';
 export { clockMigration } from './migrations/0001-clock.js';
 export { type Objects, openObjects, type PutAnswer } from './objects.js';
