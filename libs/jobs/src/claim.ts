@@ -1,6 +1,6 @@
 import { type LeasedJob, limits } from '#contracts';
 import type { Parameters, Transaction } from '#store';
-import { lockScope, type QueueContext } from './context.js';
+import { distinct, lockScope, type QueueContext } from './context.js';
 import type { Claimer, JobRow } from './job.js';
 import type { ClaimRequest } from './queue.js';
 import { type ClaimedRow, claimSql } from './sql/claim.js';
@@ -22,38 +22,66 @@ export async function claim(
 ): Promise<readonly LeasedJob[]> {
   const frozen = request.frozen ?? [];
   await lockFrozen(context, tx, claimer, frozen);
+  if (frozen.length === 0) {
+    const [plain] = await claimTogether(context, tx, claimer, [request]);
+    if (plain) return plain;
+  }
   const asked: Parameters = {
+    ...offered(context, claimer),
+    request_id: request.request_id,
+    frozen_jobs: frozen.map((lease) => lease.job_id),
+    frozen_leases: frozen.map((lease) => lease.lease_id),
+    nothing_new: request.nothing_new ?? false,
+    spare,
+  };
+  const rows = await take(tx, asked, request.limit);
+  advanceTurns(context, tx, claimer.pool, rows);
+  await tellContinued(context, tx, rows);
+  return Promise.all(rows.map((row) => leased(context, claimer, row)));
+}
+
+/** Nothing for a request where something is limited, repeated or in other hands: `claim` decides. */
+export async function claimTogether(
+  context: QueueContext,
+  tx: Transaction,
+  claimer: Claimer,
+  requests: readonly Pick<ClaimRequest, 'request_id' | 'limit'>[],
+): Promise<readonly (readonly LeasedJob[] | undefined)[]> {
+  const asked = distinct(requests, ({ request_id }) => request_id);
+  const rows = await tx.all(claimSql.claimPlain, {
+    ...offered(context, claimer),
+    request_ids: asked.map(({ request_id }) => request_id),
+    limits: asked.map(({ limit }) => limit),
+  });
+  advanceTurns(context, tx, claimer.pool, rows.filter(isLease));
+  const told = Map.groupBy(rows, ({ ask }) => asked[ask - 1]);
+  return Promise.all(
+    requests.map((request) => {
+      const [found, ...others] = told.get(request) ?? [];
+      if (!found || found.repeated || found.twin || found.limited) return undefined;
+      return Promise.all([found, ...others].filter(isLease).map((row) => leased(context, claimer, row)));
+    }),
+  );
+}
+
+/** What every claim says of who asks. */
+function offered({ leaseMs }: QueueContext, claimer: Claimer): Parameters {
+  return {
     worker: claimer.worker,
     boot: claimer.boot,
     pool: claimer.pool,
     labels: claimer.labels,
     accounts: claimer.accounts,
     kinds: claimer.kinds ?? null,
-    request_id: request.request_id,
-    frozen_jobs: frozen.map((lease) => lease.job_id),
-    frozen_leases: frozen.map((lease) => lease.lease_id),
-    nothing_new: request.nothing_new ?? false,
-    lease_ms: context.leaseMs,
-    spare,
+    lease_ms: leaseMs,
   };
-  const plain = frozen.length === 0 ? await takePlain(tx, asked, request.limit) : undefined;
-  const rows = plain ?? (await take(tx, asked, request.limit));
-  advanceTurns(context, tx, claimer.pool, rows);
-  await tellContinued(context, tx, rows);
-  return Promise.all(rows.map((row) => leased(context, claimer, row)));
-}
-
-/** Undefined: where something is limited, repeated or in other hands, the longer statement decides. */
-async function takePlain(tx: Transaction, asked: Parameters, limit: number): Promise<readonly LeaseRow[] | undefined> {
-  const rows = await tx.all(claimSql.claimPlain, { ...asked, limit });
-  const [found] = rows;
-  if (!found || found.repeated || found.twin || found.limited) return undefined;
-  return rows.filter(isLease);
 }
 
 /** How far turns have come, for the keys that come next. In steps, with the commit: no claim waits for another's. */
 function advanceTurns(context: QueueContext, tx: Transaction, pool: string, rows: readonly LeaseRow[]): void {
-  const turn = Math.max(...rows.filter((row) => !row.continues && !row.repeated).map((row) => row.turn));
+  const turns = rows.filter((row) => !row.continues && !row.repeated).map((row) => row.turn);
+  if (turns.length === 0) return;
+  const turn = Math.max(...turns);
   const known = context.turns.get(pool) ?? Number.NEGATIVE_INFINITY;
   if (turn < known + turnStep) return;
   // Noted before the commit, so that claims side by side do not all write it; one that is undone is made up for by the next step.
@@ -95,7 +123,7 @@ async function takeUnderLimits(tx: Transaction, asked: Parameters, limit: number
 
 type LeaseRow = ClaimedRow & { readonly lease_id: string };
 
-function isLease(row: ClaimedRow): row is LeaseRow {
+function isLease<Row extends ClaimedRow>(row: Row): row is Row & { readonly lease_id: string } {
   return row.lease_id !== null;
 }
 

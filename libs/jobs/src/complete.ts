@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Transaction } from '#store';
 import { answerHash } from './answer-hash.js';
-import { fenceOf, lockScope, type QueueContext } from './context.js';
+import { distinct, fenceOf, lockScope, type QueueContext } from './context.js';
 import type { Holder, JobEnd, LeaseFence } from './job.js';
-import type { PreparedCompletion } from './queue.js';
+import type { Completion, PreparedCompletion } from './queue.js';
 import { leaseSql, type SettledRow } from './sql/lease.js';
 import { sameAnswerOr, staleLease } from './stale.js';
 
@@ -34,29 +34,57 @@ export async function complete(
   end: JobEnd,
   prepared: PreparedCompletion,
 ): Promise<Answer> {
-  const hash = answerHash('complete', end);
   if (prepared.job) await lockScope(context, tx, prepared.job);
-  const settled = await settle(tx, holder, fence, end, hash);
-  if (!settled) return Answer.parse(await sameAnswerOr(tx, holder, fence, hash));
+  const settled = await settle(tx, { holder, fence, end });
+  if (!settled) return Answer.parse(await sameAnswerOr(tx, holder, fence, answerHash('complete', end)));
   if (!context.kinds.has(settled.kind)) return { state: stateOf(settled), kept: true };
   // Its scope was not locked above: the caller prepared another job than it ends.
   if (!prepared.job || prepared.job.id !== settled.id) throw staleLease();
   return conclude(context, tx, settled, { ...end, prepared: prepared.value });
 }
 
-/** At once where nobody is in the way; else after the job's lock, where all waiting has ended. */
-async function settle(
+/**
+ * Ends of plain jobs, with how often each lease was beaten. Nothing for what its kind must see, and for what is not held or in
+ * other hands: `complete` decides.
+ */
+export async function completeTogether(
+  context: QueueContext,
   tx: Transaction,
-  holder: Holder,
-  fence: LeaseFence,
-  end: JobEnd,
-  hash: Buffer,
-): Promise<SettledRow | undefined> {
-  const given = { ...fenceOf(holder, fence), hash, result: JSON.stringify(end.result ?? null), note: noteOf(end) };
-  const settled = await tx.first(leaseSql.settle, given);
+  completions: readonly Completion[],
+): Promise<readonly ((Answer & { readonly beats: number }) | undefined)[]> {
+  const ends = distinct(completions, ({ fence }) => fence.job_id);
+  const rows = await settleAll(tx, ends, [...context.kinds.keys()]);
+  const settled = new Map(rows.map((row) => [ends[row.n - 1], row]));
+  return completions.map((completion) => {
+    const row = settled.get(completion);
+    return row && { state: stateOf(row), kept: true, beats: row.beats };
+  });
+}
+
+/** At once where nobody is in the way; else after the job's lock, where all waiting has ended. */
+async function settle(tx: Transaction, completion: Completion): Promise<SettledRow | undefined> {
+  const [settled] = await settleAll(tx, [completion], []);
   if (settled) return settled;
-  await tx.first(leaseSql.lock, { job_id: fence.job_id });
-  return tx.first(leaseSql.settle, given);
+  await tx.first(leaseSql.lock, { job_id: completion.fence.job_id });
+  return (await settleAll(tx, [completion], []))[0];
+}
+
+function settleAll(
+  tx: Transaction,
+  completions: readonly Completion[],
+  ruled: readonly string[],
+): Promise<readonly SettledRow[]> {
+  return tx.all(leaseSql.settle, {
+    jobs: completions.map(({ fence }) => fence.job_id),
+    epochs: completions.map(({ fence }) => fence.epoch),
+    lease_ids: completions.map(({ fence }) => fence.lease_id),
+    holders: completions.map(({ holder }) => holder.worker),
+    boots: completions.map(({ holder }) => holder.boot),
+    hashes: completions.map(({ end }) => answerHash('complete', end)),
+    results: completions.map(({ end }) => JSON.stringify(end.result ?? null)),
+    notes: completions.map(({ end }) => noteOf(end)),
+    ruled,
+  });
 }
 
 async function conclude(

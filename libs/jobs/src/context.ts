@@ -24,6 +24,12 @@ export async function lockScope(
   await context.kinds.get(job.kind)?.lockScope(tx, job.scope);
 }
 
+/** The first of each name: what comes twice in one statement would be done by either. */
+export function distinct<T>(all: readonly T[], nameOf: (one: T) => string): readonly T[] {
+  const names = new Set<string>();
+  return all.filter((one) => names.size < names.add(nameOf(one)).size);
+}
+
 /** Tells after the commit that a job can be claimed. */
 export function ringLater(context: QueueContext, tx: Transaction, job: JobRow, afterMs = 0): void {
   if (job.state !== 'queued') return;

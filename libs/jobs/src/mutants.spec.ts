@@ -123,8 +123,8 @@ const wrong = {
     predicate: /j\.lease_id = (\$\d+|[ab]\.lease_id)/,
     with: (lease: LeasedJob) => ({ ...lease, lease_id: randomUUID() }),
   },
-  holder: { predicate: /j\.holder = \$\d+/, as: (boot: string) => ({ worker: 'south', boot }) },
-  boot: { predicate: /j\.boot = \$\d+/, as: () => ({ worker: 'north', boot: randomUUID() }) },
+  holder: { predicate: /j\.holder = (\$\d+|a\.holder)/, as: (boot: string) => ({ worker: 'south', boot }) },
+  boot: { predicate: /j\.boot = (\$\d+|a\.boot)/, as: () => ({ worker: 'north', boot: randomUUID() }) },
   expiry: { predicate: /j\.lease_expires_at > \(select farm_now\(\)\)/, late: true },
 } as const;
 
@@ -240,7 +240,7 @@ const afterTwin = ([of, frozen]: readonly [Statement<unknown>, boolean]): [strin
   `that an equal request which came first leases alone, of ${of.name}`,
   {
     of,
-    predicate: /and exists \(select from first\)/,
+    predicate: /and (exists \(select from first\)|request_id in \(select request_id from first\))/,
     instead: '',
     alsoFor: (stated) =>
       stated.name === of.name
@@ -270,7 +270,7 @@ const leftToTheLong: readonly [string, Mutant][] = [
     'that several jobs are of one class only where no other has any',
     {
       of: claimSql.claimPlain,
-      predicate: /\$\d+::int = 1 or/,
+      predicate: /\(select places = 1 from total\) or/,
       instead: 'true or $&',
       breaks: async ({ farm, worker }) => {
         await farm.submitMany(3, { labels: ['a'], fairness_key: 'a' });
@@ -284,8 +284,8 @@ const leftToTheLong: readonly [string, Mutant][] = [
     'that a limit is the long statement’s affair',
     {
       of: claimSql.claimPlain,
-      predicate: /and not ruled from before/,
-      instead: 'from before',
+      predicate: /and not \(select yes from ruled\)/,
+      instead: '',
       breaks: async ({ farm, worker }) => {
         await farm.tx((tx) => farm.queue.setLimit(tx, 'global', 0));
         await farm.submit();
@@ -697,6 +697,21 @@ const otherMutants: readonly [string, Mutant][] = [
         const north = worker('north');
         await north.beat(await north.claimOne(), 'started');
         return !kind.told.includes('started 1');
+      },
+    },
+  ],
+  [
+    'that an end which its kind must see is not shared',
+    {
+      of: leaseSql.settle,
+      predicate: /not j\.kind = any\(\$\d+::text\[\]\)/,
+      breaks: async ({ farm, queue, tx: within, worker }) => {
+        await farm.submit({ kind: 'turn', scope: 't_1' });
+        const north = worker('north');
+        const fence = fenceOf(await north.claimOne());
+        const end = { ended: 'done', result: 1 } as const;
+        const [settled] = await within((tx) => queue.completeTogether(tx, [{ holder: north.claimer, fence, end }]));
+        return settled !== undefined;
       },
     },
   ],

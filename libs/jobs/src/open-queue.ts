@@ -1,6 +1,6 @@
 import { limits } from '#contracts';
-import { claim } from './claim.js';
-import { complete, prepareCompletion } from './complete.js';
+import { claim, claimTogether } from './claim.js';
+import { complete, completeTogether, prepareCompletion } from './complete.js';
 import { fenceOf, type QueueContext } from './context.js';
 import { fail } from './fail.js';
 import { heartbeat } from './heartbeat.js';
@@ -33,10 +33,12 @@ export function openQueue(options: QueueOptions): Queue {
   return {
     submit: (tx, job) => submit(context, tx, job),
     claim: (tx, claimer, request) => claim(context, tx, claimer, request),
+    claimTogether: (tx, claimer, requests) => claimTogether(context, tx, claimer, requests),
     heartbeat: (holder, beats) => heartbeat(context, holder, beats),
     markStarted: (tx, holder, fence) => markStarted(context, tx, holder, fence),
     prepareCompletion: (holder, fence, end) => prepareCompletion(context, holder, fence, end),
     complete: (tx, holder, fence, end, prepared) => complete(context, tx, holder, fence, end, prepared),
+    completeTogether: (tx, completions) => completeTogether(context, tx, completions),
     fail: (tx, holder, fence, failure) => fail(context, tx, holder, fence, failure),
     heldLease: (queries, holder, fence) => queries.first(leaseSql.held, fenceOf(holder, fence)),
     pastLease: (queries, job_id, epoch) => queries.first(queueSql.pastLease, { job_id, epoch }),

@@ -36,6 +36,13 @@ export interface LeaseToken {
   readonly lease_ms: number;
 }
 
+/** A holder's word that its lease ends. */
+export interface Completion {
+  readonly holder: Holder;
+  readonly fence: LeaseFence;
+  readonly end: JobEnd;
+}
+
 /** What `prepareCompletion` found, for `complete` of the same call. */
 export interface PreparedCompletion {
   /** The job as it stood; never trusted for the fence. Absent: there is none. */
@@ -91,6 +98,15 @@ export interface Queue {
    * same leases with fresh tokens (H7, D12). Own frozen jobs come first, with `continues` (D11).
    */
   claim(tx: Transaction, claimer: Claimer, request: ClaimRequest): Promise<readonly LeasedJob[]>;
+  /**
+   * Several requests of one claimer in one statement that never waits. Nothing for a request that `claim` must decide: where
+   * limits are set, it was answered before, or what it could have is in other hands.
+   */
+  claimTogether(
+    tx: Transaction,
+    claimer: Claimer,
+    requests: readonly Pick<ClaimRequest, 'request_id' | 'limit'>[],
+  ): Promise<readonly (readonly LeasedJob[] | undefined)[]>;
 
   /**
    * Renews leases, in transactions of its own: one lease's trouble is not the others' (H13). Answers in the order asked; a lease
@@ -111,6 +127,14 @@ export interface Queue {
     end: JobEnd,
     prepared: PreparedCompletion,
   ): Promise<{ state: 'done' | 'cancelled'; kept: boolean }>;
+  /**
+   * Ends of several leases in one statement that never waits, with the number of their beats. Nothing for one that `complete` must
+   * decide: its kind has rules, it is not held, or in other hands.
+   */
+  completeTogether(
+    tx: Transaction,
+    completions: readonly Completion[],
+  ): Promise<readonly ({ state: 'done' | 'cancelled'; kept: boolean; beats: number } | undefined)[]>;
   /** Gives a lease back. Errors: `stale_lease`, `conflict`. */
   fail(
     tx: Transaction,

@@ -27,7 +27,12 @@ it('names what is missing for a job that no live machine may take', async () => 
     { job: mac, kind: 'plain', scope: 't_1', missing: ['label os:mac'] },
     { job: pool, kind: 'plain', scope: null, missing: ['pool payroll'] },
     { job: account, kind: 'plain', scope: null, missing: ['account other'] },
-    { job: excluded, kind: 'plain', scope: null, missing: ['a machine on which it has not failed yet (last: environment)'] },
+    {
+      job: excluded,
+      kind: 'plain',
+      scope: null,
+      missing: ['a machine on which it has not failed yet (last: environment)'],
+    },
   ]);
   expect(await farm.queue.waitingWithoutMachine(farm.database, [])).toHaveLength(5);
   // A person who puts it back says that the machine is well again.

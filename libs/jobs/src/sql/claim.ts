@@ -1,7 +1,7 @@
 import type { LeasedJob } from '#contracts';
 import { statement } from '#store';
 
-/** One lease of a claim, or, where `lease_id` is null, only what the claim found. */
+/** One lease of a claim or of one of its requests, or, where `lease_id` is null, only what the claim found. */
 export interface ClaimedRow {
   /** This request was answered before: read its leases again. */
   readonly repeated: boolean;
@@ -22,73 +22,91 @@ export interface ClaimedRow {
   readonly turn: number;
 }
 
+interface PlainRow extends ClaimedRow {
+  /** Of the requests, from 1. */
+  readonly ask: number;
+}
+
 /** What a claimer may take of a class, by its place in the queue. */
 const claimable = `
   j.state = 'queued' and j.available_at <= (select farm_now()) and not $worker = any(j.excluded)
   and (j.prefer is null or j.prefer = $worker or j.prefer_until <= (select farm_now()))`;
 
 /**
- * Jobs of one class where nothing is limited or paused, which is nearly always: a third of the work of \`claim\`. It says \`limited\` and takes
- * nothing where it can not tell, and then \`claim\` decides.
- *  before     the request was answered already, or its twin is on its way (D12, H7)
- *  plain      no limit and no pause is set anywhere
- *  fits       pool, labels, account, kind (H26, H37)
+ * Jobs of one class for the requests of one claimer, where nothing is limited or paused, which is nearly always: a third of the
+ * work of `claim`. It says `limited` and gives a request nothing where it can not tell, and then `claim` decides.
+ *  asked      the request was answered already, or its twin is on its way (D12, H7). One look-up each: \`exists\` would be planned to
+ *             read all leases of the worker
+ *  ruled      a limit or a pause is set somewhere
+ *  wanted     the places in the queue that each request gets
+ *  heads      pool, labels, account, kind (H26, H37)
  *  best       the class whose head is first, looked at without a lock. Several jobs only where no other class has any, as they
  *             would come in turn
  *  picked     its first that are in nobody's hands: no claimer locks what it does not take. state: a row that another leased since
- *             the snapshot is looked at anew by \`for update\` (A12.1)
- *  first, rest   as there: without its first lease a claim has none (H7)
+ *             the snapshot is looked at anew by `for update` (A12.1)
+ *  first, rest   as in `claim`: without its first lease a request has none (H7)
  */
-const claimPlain = statement<ClaimedRow>(
+const claimPlain = statement<PlainRow>(
   'job.claim_plain',
   `
-  with before as materialized (
-    select exists (select from lease where worker = $worker and boot = $boot and request_id = $request_id) as yes,
-      pg_try_advisory_xact_lock(hashtextextended($worker || $boot || $request_id, 0)) as alone,
-      exists (select from quota where max is not null or paused_until is not null) as ruled
+  with asked as materialized (
+    select a.request_id, a.most, a.ask,
+      (select n from lease where worker = $worker and boot = $boot and request_id = a.request_id limit 1) is not null as yes,
+      pg_try_advisory_xact_lock(hashtextextended($worker || $boot || a.request_id, 0)) as alone
+    from unnest($request_ids::uuid[], $limits::int[]) with ordinality as a (request_id, most, ask)
+  ), ruled as materialized (
+    select exists (select from quota where max is not null or paused_until is not null) as yes
+  ), wanted as materialized (
+    select request_id, most, sum(most) over (order by ask) - most as before
+    from asked where alone and not yes and not (select yes from ruled)
+  ), total as materialized (
+    select coalesce(sum(most), 0)::int as places from wanted
   ), heads as materialized (
     select c.class, h.priority, h.turn, h.seq
     from job_class c cross join lateral (
       select j.priority, j.turn, j.seq from job j
       where j.class = c.class and ${claimable} order by j.priority desc, j.turn, j.seq limit 1
     ) h
-    where (select alone and not yes and not ruled from before)
+    where (select places > 0 from total)
       and c.pool = $pool and c.labels <@ $labels::text[]
       and (c.account is null or c.account = any($accounts::text[]))
       and ($kinds::text[] is null or c.kind = any($kinds::text[]))
   ), picked as materialized (
-    select j.id, j.epoch + 1 as epoch, j.priority, j.turn, j.seq
+    select j.id, j.epoch + 1 as epoch, j.turn, row_number() over (order by j.priority desc, j.turn, j.seq) as place
     from (select class from heads order by priority desc, turn, seq limit 1) best cross join lateral (
       select j.id, j.epoch, j.priority, j.turn, j.seq from job j
-      where j.class = best.class and ${claimable} order by j.priority desc, j.turn, j.seq limit $limit::int for update skip locked
+      where j.class = best.class and ${claimable} order by j.priority desc, j.turn, j.seq
+      limit (select places from total) for update skip locked
     ) j
-    where $limit::int = 1 or (select count(*) from heads) = 1
+    where (select places = 1 from total) or (select count(*) from heads) = 1
   ), granted as materialized (
-    select id, epoch, turn, gen_random_uuid() as lease_id, row_number() over (order by priority desc, turn, seq) as n from picked
+    select p.id, p.epoch, p.turn, w.request_id, p.place - w.before as n, gen_random_uuid() as lease_id
+    from picked p join wanted w on p.place > w.before and p.place <= w.before + w.most
   ), first as (
     insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
-    select id, epoch, lease_id, $worker, $boot, $request_id, n, (select farm_now()) from granted where n = 1
+    select id, epoch, lease_id, $worker, $boot, request_id, n, (select farm_now()) from granted where n = 1
     on conflict (worker, boot, request_id, n) do nothing
-    returning job, epoch, lease_id, n
+    returning job, epoch, lease_id, request_id, n
   ), rest as (
     insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
-    select id, epoch, lease_id, $worker, $boot, $request_id, n, (select farm_now()) from granted
-    where n > 1 and exists (select from first)
+    select id, epoch, lease_id, $worker, $boot, request_id, n, (select farm_now()) from granted
+    where n > 1 and request_id in (select request_id from first)
     on conflict (worker, boot, request_id, n) do nothing
-    returning job, epoch, lease_id, n
+    returning job, epoch, lease_id, request_id, n
   ), leased as (
     update job j set state = 'leased', phase = 'preparing', epoch = g.epoch, lease_id = g.lease_id, holder = $worker, boot = $boot,
       lease_expires_at = least((select farm_now()) + $lease_ms::int * interval '1 ms', j.deadline),
       activity_at = (select farm_now()), prefer = null, prefer_until = null, note = null
     from (select * from first union all select * from rest) g where j.id = g.job
-    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, j.turn, g.n
+    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, j.turn, g.request_id, g.n
   )
-  select b.yes or (leased.id is null and exists (select from picked)) as repeated, not b.alone as twin,
-    b.ruled or (leased.id is null and exists (select from heads)) as limited, 0 as seen,
-    leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, false as continues, leased.payload, leased.turn,
-    (extract(epoch from leased.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
-  from before b left join leased on true
-  order by leased.n`,
+  select a.ask::int, not a.alone as twin,
+    a.yes or (l.id is null and a.request_id in (select request_id from granted)) as repeated,
+    (select yes from ruled) or (l.id is null and exists (select from heads)) as limited, 0 as seen,
+    l.id, l.scope, l.kind, l.epoch, l.lease_id, false as continues, l.payload, l.turn,
+    (extract(epoch from l.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
+  from asked a left join leased l on l.request_id = a.request_id
+  order by a.ask, l.n`,
 );
 
 /** Virtual time goes with what is served. A row of it that another moves at this moment is left alone. */

@@ -31,34 +31,46 @@ const lock = statement<JobRow>('job.lock', `select j.* from job j where j.id = $
 const held = statement<JobRow>('job.held', `select j.* from ${byId} where ${fence}`);
 
 export interface SettledRow extends JobRow {
+  /** Of the ends, from 1. */
+  readonly n: number;
   /** Phase before. */
   readonly was: JobPhase;
+  /** Beats of the lease. */
+  readonly beats: number;
 }
 
 /**
- * Ends a lease with its result; a job flagged `cancel` ends cancelled, its work kept (D9). No row: not the holder, or the job is
- * in other hands at this moment: lock it and call again.
- *  found         first the lock, which never waits, then the fence on what was locked: the row as it is now, not as the snapshot
+ * Ends leases, each with its result, in one statement that never waits; a job flagged `cancel` ends cancelled, its work kept (D9).
+ * A lease without a row: not the holder's, of a kind in $ruled, or in other hands at this moment: lock the job and call again.
+ *  held          first the lock, which never waits, then the fence on what was locked: the row as it is now, not as the snapshot
  *                has it
  *  ended_hash    what the holder was answered, for the same call again (A12.9, D13)
  */
 const settle = statement<SettledRow>(
   'job.settle',
   `
-  with found as materialized (
-    select * from job where id = $job_id for update skip locked
+  with given as materialized (
+    select * from unnest($jobs::uuid[], $epochs::bigint[], $lease_ids::uuid[], $holders::text[], $boots::uuid[], $hashes::bytea[],
+      $results::jsonb[], $notes::text[]) with ordinality as a (job_id, epoch, lease_id, holder, boot, hash, result, note, n)
   ), held as materialized (
-    select j.id, j.epoch, j.phase as was, case when j.end_kind = 'cancel' then 'cancelled' else 'done' end as ends
-    from found j where ${fence}
+    select j.id, j.epoch, j.phase as was, case when j.end_kind = 'cancel' then 'cancelled' else 'done' end as ends,
+      a.hash, a.result, a.note, a.n
+    from given a cross join lateral (select * from job where id = a.job_id offset 0 for update skip locked) j
+    where j.epoch = a.epoch and j.lease_id = a.lease_id and j.holder = a.holder and j.boot = a.boot
+      and j.state = 'leased' and j.lease_expires_at > (select farm_now())
+      and not j.kind = any($ruled::text[])
   ), ended as (
-    update lease l set ended_at = (select farm_now()), ended_how = held.ends, ended_hash = $hash,
+    update lease l set ended_at = (select farm_now()), ended_how = held.ends, ended_hash = held.hash,
       answer = jsonb_build_object('state', held.ends, 'kept', true)
     from held where l.job = held.id and l.epoch = held.epoch
+    returning l.job, l.beats
+  ), settled as (
+    update job j set state = held.ends, result = held.result, lease_expires_at = null, settled_at = clock_timestamp(),
+      note = held.note, started_at = coalesce(j.started_at, (select farm_now()))
+    from held where j.id = held.id
+    returning j.*, held.was, held.n
   )
-  update job j set state = held.ends, result = $result, lease_expires_at = null, settled_at = clock_timestamp(), note = $note,
-    started_at = coalesce(j.started_at, (select farm_now()))
-  from held where j.id = held.id
-  returning j.*, held.was`,
+  select settled.*, ended.beats from settled join ended on ended.job = settled.id`,
 );
 
 /** What the kind found out about the work of a completion. */
