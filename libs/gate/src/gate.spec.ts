@@ -110,8 +110,24 @@ const hello = operation(
     },
   },
 );
+const putAll = operation(
+  contract({ name: 'job_complete', summary: 'For a test.', input: text, output: done }),
+  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always' },
+  {
+    async run({ text: given }, _, { services }, tx) {
+      services.seen.push(`alone ${given}`);
+      await tx.run(write, { name: given, max: 1 });
+      return { done: true as const };
+    },
+    async together(calls, tx) {
+      calls[0]?.call.services.seen.push(`together ${calls.map(({ input }) => input.text).join(' ')}`);
+      for (const { input } of calls) if (input.text !== 'doubtful') await tx.run(write, { name: input.text, max: 1 });
+      return calls.map(({ input }) => (input.text === 'doubtful' ? undefined : { done: true as const }));
+    },
+  },
+);
 
-const operations: readonly Operation<Shelf>[] = [peek, put, clear, rule, send, member, hello];
+const operations: readonly Operation<Shelf>[] = [peek, put, clear, rule, send, member, hello, putAll];
 
 let copy: TestDatabase;
 let database: Database;
@@ -209,8 +225,8 @@ describe('step 1, exposure', () => {
   it('H24 shows a worker the job catalogue, and the member catalogue beside a job token, and nothing else', async () => {
     const names = (job?: JobClaims) =>
       gate.offeredTo({ door: 'node', principal: aWorker, ...(job && { job }) }).map(({ name }) => name);
-    expect(names()).toEqual(['job_fail']);
-    expect(names(aJob)).toEqual(['checkpoint', 'job_fail']);
+    expect(names()).toEqual(['job_complete', 'job_fail']);
+    expect(names(aJob)).toEqual(['checkpoint', 'job_complete', 'job_fail']);
     expect(await refusal({ name: 'shelf_rule', door: 'node', principal: aWorker })).toMatchObject({
       code: 'not_available',
     });
@@ -414,5 +430,33 @@ describe('a call with a key of its own', () => {
     await ask(call);
     staleLeases = new Set([aJob.lease_id]);
     expect(await refusal(call)).toMatchObject({ code: 'stale_lease' });
+  });
+});
+
+describe('calls of one moment that share a transaction', () => {
+  const put = (given: string) =>
+    ask({ name: 'job_complete', door: 'node', principal: aWorker, input: { text: given } });
+
+  it('A7.8 commit together, each with its own answer and its own audit row', async () => {
+    expect(await Promise.all(['a', 'b', 'c'].map(put))).toEqual([{ done: true }, { done: true }, { done: true }]);
+    expect(shelf.seen).toEqual(['together a b c']);
+    expect(await things()).toEqual(['a', 'b', 'c']);
+    const rows = await audit();
+    expect(rows.map(({ kind, outcome }) => `${kind} ${outcome}`)).toEqual(Array(3).fill('call:job_complete ok'));
+    expect(new Set(rows.map(({ input_hash }) => input_hash.toString('hex'))).size).toBe(3);
+  });
+
+  it('leave alone what is in doubt', async () => {
+    await Promise.all(['a', 'doubtful'].map(put));
+    expect(shelf.seen).toEqual(['together a doubtful', 'alone doubtful']);
+    expect(await audit()).toHaveLength(2);
+  });
+
+  it('H13 are all undone when one fails, and then each is run alone: one fails alone', async () => {
+    await put('taken');
+    const ended = await Promise.allSettled(['a', 'taken', 'b'].map(put));
+    expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await things()).toEqual(['a', 'b', 'taken']);
+    expect((await audit()).map(({ outcome }) => outcome).sort()).toEqual(['error:internal', 'ok', 'ok', 'ok']);
   });
 });

@@ -1,5 +1,5 @@
 import { FarmError, type FarmErrorCode } from '#contracts';
-import { claimReceipt, type Database, keepReply, type ReceiptKey, type Transaction } from '#store';
+import { claimReceipt, type Database, gather, keepReply, type ReceiptKey, type Transaction } from '#store';
 import { needsConfirmation, propose } from './access/confirmation.js';
 import { type Asker, exposureOf } from './access/exposure.js';
 import { AuditTrail } from './audit/audit-trail.js';
@@ -7,7 +7,7 @@ import { farmErrorOf } from './farm-error-of.js';
 import { invalidInput } from './input-errors.js';
 import type { InputHasher } from './keys/farm-keys.js';
 import type { Metrics } from './metrics.js';
-import type { Attempt, Call, Operation, ReadInput } from './operation.js';
+import type { Attempt, Call, Operation, ReadInput, SharedCall } from './operation.js';
 import type { Door, JobClaims, Principal } from './principal.js';
 import type { Registry } from './registry.js';
 
@@ -51,11 +51,21 @@ export function openGate<Services>(options: GateOptions<Services>): Gate<Service
   return new OpenGate(options);
 }
 
+/** Calls that share a transaction at most; how long they may keep the next ones waiting. */
+const sharing = { most: 64, lateMs: 50 } as const;
+
+/** A call that may share its transaction. */
+interface Sharing<Services> extends SharedCall<Services> {
+  readonly operation: Operation<Services>;
+  readonly trail: AuditTrail;
+}
+
 type Step = 'exposure' | 'input' | 'class' | 'confirmation' | 'run';
 
 class OpenGate<Services> implements Gate<Services> {
   private readonly refusals;
   private readonly calls;
+  private readonly share;
 
   constructor(private readonly options: GateOptions<Services>) {
     const { metrics } = options;
@@ -64,6 +74,7 @@ class OpenGate<Services> implements Gate<Services> {
       'Calls that the gate refused, by door, step and code.',
     );
     this.calls = metrics.counter('longshore_gate_calls_total', 'Calls that ran, by operation and outcome.');
+    this.share = gather({ ...sharing, together: (calls: readonly Sharing<Services>[]) => this.together(calls) });
   }
 
   offeredTo(asker: Asker): readonly Operation<Services>[] {
@@ -137,8 +148,7 @@ class OpenGate<Services> implements Gate<Services> {
     trail: AuditTrail,
   ): Promise<unknown> {
     try {
-      const work = await read.prepare(call);
-      const output = await this.untilFinal(operation, call, trail, work, read.value);
+      const output = await this.untilFinal(operation, read, call, trail);
       this.calls.add({ operation: operation.name, outcome: 'ok' });
       return output;
     } catch (error) {
@@ -151,31 +161,61 @@ class OpenGate<Services> implements Gate<Services> {
 
   private async untilFinal(
     operation: Operation<Services>,
+    read: ReadInput<Services>,
+    call: Call<Services>,
+    trail: AuditTrail,
+  ): Promise<unknown> {
+    let work: ((tx: Transaction) => Promise<Attempt>) | undefined;
+    for (;;) {
+      trail.restart();
+      let attempt = operation.together && (await this.share({ operation, read, call, trail }));
+      if (!attempt) {
+        trail.restart();
+        work ??= await read.prepare(call);
+        attempt = await this.alone(operation, read, call, trail, work);
+      }
+      if (!attempt.wait) return attempt.output;
+      await attempt.wait();
+    }
+  }
+
+  private alone(
+    operation: Operation<Services>,
+    { value }: ReadInput<Services>,
     call: Call<Services>,
     trail: AuditTrail,
     work: (tx: Transaction) => Promise<Attempt>,
-    input: unknown,
-  ): Promise<unknown> {
+  ): Promise<Attempt> {
     const { database } = this.options;
-    if (operation.access.class === 'read') {
-      for (;;) {
-        const { output, wait } = await database.reading(work);
-        if (!wait) return output;
-        await wait();
-      }
-    }
+    if (operation.access.class === 'read') return database.reading(work);
     const receipt = receiptOf(operation, call);
-    for (;;) {
-      trail.restart();
-      const { output, wait } = await database.transaction(async (tx) => {
-        if (receipt) return await this.once(operation, receipt, call, trail, tx, work, input);
-        const attempt = await work(tx);
-        if (!attempt.wait && isAudited(operation)) trail.write(tx);
-        return attempt;
+    return database.transaction(async (tx) => {
+      if (receipt) return await this.once(operation, receipt, call, trail, tx, work, value);
+      const attempt = await work(tx);
+      if (!attempt.wait && isAudited(operation)) AuditTrail.write(tx, [trail]);
+      return attempt;
+    });
+  }
+
+  /** One transaction for all. When it fails, nothing of it stays: each call is run alone, and one fails alone (H13). */
+  private async together(calls: readonly Sharing<Services>[]): Promise<readonly (Attempt | undefined)[]> {
+    const attempts = new Map<Sharing<Services>, Attempt>();
+    try {
+      await this.options.database.transaction(async (tx) => {
+        for (const [operation, alike] of Map.groupBy(calls, (each) => each.operation)) {
+          const done = (await operation.together?.(alike, tx)) ?? [];
+          for (const [n, attempt] of done.entries()) if (alike[n] && attempt) attempts.set(alike[n], attempt);
+        }
+        const final = calls.filter((each) => attempts.get(each)?.wait === undefined && attempts.has(each));
+        AuditTrail.write(
+          tx,
+          final.map(({ trail }) => trail),
+        );
       });
-      if (!wait) return output;
-      await wait();
+    } catch {
+      return [];
     }
+    return calls.map((each) => attempts.get(each));
   }
 
   /** Done once under its key: a call that is repeated is answered and not done again (D2, S3.3, P5). */
@@ -194,7 +234,7 @@ class OpenGate<Services> implements Gate<Services> {
     const kept = await claimReceipt(tx, receipt, hash);
     if (kept.known) return { output: replyOf(operation, kept.reply), wait: undefined };
     const attempt = await work(tx);
-    if (isAudited(operation)) trail.write(tx);
+    if (isAudited(operation)) AuditTrail.write(tx, [trail]);
     // A one-time secret is never kept (H41): the receipt says that it was given, once.
     keepReply(tx, receipt, operation.access.answer === 'secret' ? null : attempt.output);
     return { output: attempt.output, wait: undefined };

@@ -3,8 +3,8 @@ import type { Contract, InputOf, OutputOf, Proposal } from '#contracts';
 import type { Transaction } from '#store';
 import { checkDefinition } from './definition/check-definition.js';
 import { type JsonSchema, schemasOf } from './definition/json-schema.js';
+import { InputReader } from './input-reader.js';
 import type { Door, JobClaims, PersonRole, Principal } from './principal.js';
-import { readInput } from './read-input.js';
 
 /** Which principals see it: each catalogue is its own world (design §3). */
 export type Catalogue = 'job' | 'member' | 'operator' | 'admin';
@@ -70,6 +70,8 @@ export interface Call<Services> {
  *  preview  says what `run` would do; read only
  *  run      everything that changes, in one transaction with its audit row; READ ONLY for class read (A2.11, A7.8)
  *  waits    for a long poll: an attempt that it lets wait leaves no audit row
+ *  together does for several calls of one moment what `run` does for one, in one transaction; for the job catalogue, whose calls have no
+ *           receipts. Nothing where a call must be run alone: whatever takes a lock that others wait for, or is in doubt
  */
 export interface Rule<Services, Input, Output, Prepared> {
   prepare?(input: Input, call: Call<Services>): Promise<Prepared>;
@@ -77,6 +79,17 @@ export interface Rule<Services, Input, Output, Prepared> {
   run(input: Input, prepared: Prepared, call: Call<Services>, tx: Transaction): Promise<Output>;
   /** An answer that may wait for a better one: what to wait for, outside any transaction, before `run` is tried again. */
   waits?(input: Input, output: Output, call: Call<Services>): (() => Promise<void>) | undefined;
+  together?(calls: readonly TypedCall<Services, Input>[], tx: Transaction): Promise<readonly (Output | undefined)[]>;
+}
+
+export interface TypedCall<Services, Input> {
+  readonly input: Input;
+  readonly call: Call<Services>;
+}
+
+export interface SharedCall<Services> {
+  readonly read: ReadInput<Services>;
+  readonly call: Call<Services>;
 }
 
 /** An operation whose input has been read: nothing of it is parsed twice. */
@@ -110,6 +123,8 @@ export interface Operation<Services> {
   readonly outputSchema: JsonSchema;
   readonly hasPreview: boolean;
   readInput(input: unknown): ReadOutcome<Services>;
+  /** For calls whose input this operation has read. Nothing where one must be run alone. */
+  together?(calls: readonly SharedCall<Services>[], tx: Transaction): Promise<readonly (Attempt | undefined)[]>;
 }
 
 const defaultRole = (access: Access): PersonRole => {
@@ -125,6 +140,7 @@ export function operationFor<Services>() {
     rule: Rule<Services, InputOf<C>, OutputOf<C>, Prepared>,
   ): Operation<Services> {
     checkDefinition(contract, access, rule.preview !== undefined);
+    const reader = new InputReader<Services, C['input'], C['output'], Prepared>(contract, rule);
     return {
       name: contract.name,
       group: contract.group,
@@ -133,7 +149,8 @@ export function operationFor<Services>() {
       access: { role: defaultRole(access), consent: 'ask', ...access },
       ...schemasOf(contract),
       hasPreview: rule.preview !== undefined,
-      readInput: (given) => readInput<Services, C['input'], C['output'], Prepared>(contract, rule, given),
+      readInput: (given) => reader.read(given),
+      ...(rule.together && { together: (calls, tx) => reader.together(calls, tx) }),
     };
   };
 }

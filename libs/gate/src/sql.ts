@@ -198,10 +198,15 @@ export const gateSql = {
     `update worker set environment_failures = '[]' where id = $id and environment_failures <> '[]'`,
   ),
 
+  /** The rows of one call, or of all that share a transaction, in their order. */
   audit: statement<unknown>(
     'gate.audit',
     `insert into audit (kind, door, class, actor, agent_id, input_hash, hash_key_id, outcome, job_id, epoch, calls)
-     values ($kind, $door, $class, $actor, $agent_id, $input_hash, $hash_key_id, $outcome, $job_id, $epoch, $calls)`,
+     select kind, door, class, actor, agent_id, input_hash, $hash_key_id, outcome, job_id, epoch, calls
+     from unnest($kinds::text[], $doors::text[], $classes::text[], $actors::text[], $agents::text[], $hashes::bytea[],
+         $outcomes::text[], $jobs::uuid[], $epochs::bigint[], $counts::integer[])
+       with ordinality as a (kind, door, class, actor, agent_id, input_hash, outcome, job_id, epoch, calls, n)
+     order by n`,
   ),
 
   beatAudited: statement<{ seq: number }>(

@@ -17,6 +17,19 @@ interface Noted {
   readonly lease?: AuditedLease;
 }
 
+interface AuditRow {
+  readonly kind: string;
+  readonly door: Door;
+  readonly class: string;
+  readonly actor: string | null;
+  readonly agent: string | null;
+  readonly hash: Buffer;
+  readonly outcome: string;
+  readonly job: string | null;
+  readonly epoch: number | null;
+  readonly count: number;
+}
+
 /** What one call leaves in the audit: who, by which door, which input by its keyed hash, how it ended (A7.4 to A7.7). */
 export class AuditTrail implements AuditNotes {
   private rows: readonly Noted[];
@@ -47,30 +60,35 @@ export class AuditTrail implements AuditNotes {
     this.rows = [...this.rows, { operation, lease }];
   }
 
-  /** With the effect, in its transaction: what can not be audited does not commit (A7.8). */
-  write(tx: Transaction): void {
-    for (const row of this.rows) tx.later(gateSql.audit, this.parameters(row, 'ok'));
-  }
-
   /** In its own transaction, after the rollback (A7.7). */
   async writeFailure(queries: Queries, code: FarmErrorCode): Promise<void> {
-    await queries.run(gateSql.audit, this.parameters({ operation: this.call.operation }, `error:${code}`));
+    const failed = this.row({ operation: this.call.operation }, `error:${code}`);
+    await queries.run(gateSql.audit, columnsOf([failed], this.hasher.keyId));
   }
 
-  private parameters({ operation, lease = this.lease }: Noted, outcome: string) {
+  /**
+   * With the effect, in its transaction: what can not be audited does not commit (A7.8). One statement for all calls that share
+   * the transaction.
+   */
+  static write(tx: Transaction, trails: readonly AuditTrail[]): void {
+    const [first] = trails;
+    const rows = trails.flatMap((trail) => trail.rows.map((noted) => trail.row(noted, 'ok')));
+    if (first && rows.length > 0) tx.later(gateSql.audit, columnsOf(rows, first.hasher.keyId));
+  }
+
+  private row({ operation, lease = this.lease }: Noted, outcome: string): AuditRow {
     const { door, principal, input } = this.call;
     return {
       kind: `call:${operation}`,
       door,
       class: classOf(principal),
       actor: principal.kind === 'person' ? principal.id : null,
-      agent_id: principal.kind === 'person' ? null : principal.id,
-      input_hash: this.inputHash(input),
-      hash_key_id: this.hasher.keyId,
+      agent: principal.kind === 'person' ? null : principal.id,
+      hash: this.inputHash(input),
       outcome,
-      job_id: lease?.job ?? null,
+      job: lease?.job ?? null,
       epoch: lease?.epoch ?? null,
-      calls: lease?.count ?? 1,
+      count: lease?.count ?? 1,
     };
   }
 
@@ -78,4 +96,20 @@ export class AuditTrail implements AuditNotes {
     this.hash ??= this.hasher.hash(this.call.operation, input);
     return this.hash;
   }
+}
+
+function columnsOf(rows: readonly AuditRow[], keyId: string) {
+  return {
+    hash_key_id: keyId,
+    kinds: rows.map(({ kind }) => kind),
+    doors: rows.map(({ door }) => door),
+    classes: rows.map((row) => row.class),
+    actors: rows.map(({ actor }) => actor),
+    agents: rows.map(({ agent }) => agent),
+    hashes: rows.map(({ hash }) => hash),
+    outcomes: rows.map(({ outcome }) => outcome),
+    jobs: rows.map(({ job }) => job),
+    epochs: rows.map(({ epoch }) => epoch),
+    counts: rows.map(({ count }) => count),
+  };
 }

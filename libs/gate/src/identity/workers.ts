@@ -25,6 +25,8 @@ const Failures = z.array(z.string()).catch([]);
 /** The machines of the farm: rows that their beats, people and the farm itself write. */
 export class Workers {
   private readonly recent: RecentRows<WorkerRow | undefined>;
+  /** One object for all calls that are judged by one reading of the row. */
+  private readonly principals = new WeakMap<WorkerRow, WorkerPrincipal>();
 
   constructor(
     private readonly database: Database,
@@ -41,7 +43,11 @@ export class Workers {
     const row = await this.recent.get(id);
     if (!row) throw new FarmError('unauthenticated');
     if (row.boot !== boot) throw identityInUse(row.host);
-    return principalOf(row, boot);
+    const known = this.principals.get(row);
+    if (known) return known;
+    const principal = principalOf(row, boot);
+    this.principals.set(row, principal);
+    return principal;
   }
 
   /** Another process may have the identity only when this one is gone. Errors: FarmError identity_in_use (D16). */

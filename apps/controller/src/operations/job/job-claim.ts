@@ -1,4 +1,7 @@
-import { jobClaim } from '#contracts';
+import { jobClaim, type LeasedJob } from '#contracts';
+import type { Call } from '#gate';
+import type { Transaction } from '#store';
+import type { Services } from '../../farm.js';
 import { operation } from '../../operation.js';
 import { claimerOf, workerOf } from './worker-of.js';
 
@@ -11,6 +14,7 @@ export const jobClaimOperation = operation(
       // Paused, draining or in quarantine: it gets nothing new, and what it has goes on (D11).
       const nothing_new = !worker.accepting || worker.slots === 0;
       if (nothing_new && frozen.length === 0) return { jobs: [] };
+      call.services.claims.look(worker, call.signal);
       const most = Math.min(limit, nothing_new ? frozen.length : worker.slots);
       const jobs = await call.services.queue.claim(tx, claimerOf(worker), {
         request_id,
@@ -18,11 +22,29 @@ export const jobClaimOperation = operation(
         frozen,
         nothing_new,
       });
-      if (jobs.length > 0) call.audit.instead(jobs.map(({ id, epoch }) => ({ job: id, epoch })));
-      tx.afterCommit(() => {
-        for (const { id } of jobs) call.services.ringer.settled(id);
+      return given(jobs, call, tx);
+    },
+
+    /** Each worker's requests are one statement: where many come at once, most are from one with many slots. */
+    async together(calls, tx) {
+      const plain = calls.filter(({ input, call }) => {
+        const { accepting, slots } = workerOf(call);
+        return input.frozen.length === 0 && accepting && slots > 0;
       });
-      return { jobs: [...jobs] };
+      const answers = new Map<unknown, ReturnType<typeof given>>();
+      for (const [worker, asked] of Map.groupBy(plain, ({ call }) => workerOf(call))) {
+        for (const { call } of asked) call.services.claims.look(worker, call.signal);
+        const requests = asked.map(({ input: { request_id, limit } }) => ({
+          request_id,
+          limit: Math.min(limit, worker.slots),
+        }));
+        const found = await asked[0]?.call.services.queue.claimTogether(tx, claimerOf(worker), requests);
+        for (const [n, each] of asked.entries()) {
+          const jobs = found?.[n];
+          if (jobs) answers.set(each, given(jobs, each.call, tx));
+        }
+      }
+      return calls.map((each) => answers.get(each));
     },
 
     /** The wait is over when there may be work; then it looks once more, also at the end of its time (H18). */
@@ -34,3 +56,11 @@ export const jobClaimOperation = operation(
     },
   },
 );
+
+function given(jobs: readonly LeasedJob[], { audit, services }: Call<Services>, tx: Transaction) {
+  if (jobs.length > 0) audit.instead(jobs.map(({ id, epoch }) => ({ job: id, epoch })));
+  tx.afterCommit(() => {
+    for (const { id } of jobs) services.ringer.settled(id);
+  });
+  return { jobs: [...jobs] };
+}

@@ -1,7 +1,7 @@
 import { jobComplete } from '#contracts';
 import type { JobRow } from '#jobs';
 import { operation } from '../../operation.js';
-import { auditLastBeat } from './audit-last-beat.js';
+import { auditLastBeat, noteLastBeat } from './audit-last-beat.js';
 import { holderOf, workerOf } from './worker-of.js';
 
 export const jobCompleteOperation = operation(
@@ -23,6 +23,25 @@ export const jobCompleteOperation = operation(
       ]);
       identity.workers.clearEnvironmentFailures(tx, workerOf(call).id);
       return answer;
+    },
+
+    /** Plain jobs: nothing to prepare, and no scope whose lock others wait for. */
+    async together(calls, tx) {
+      const ends = calls.map(({ input: { ended, result, ...fence }, call }) => ({
+        holder: holderOf(call),
+        fence,
+        end: { ended, result },
+      }));
+      const settled = await calls[0]?.call.services.queue.completeTogether(tx, ends);
+      return calls.map(({ input: { job_id, epoch }, call }, n) => {
+        const end = settled?.[n];
+        if (!end) return undefined;
+        const { beats, ...answer } = end;
+        call.audit.under({ job: job_id, epoch });
+        noteLastBeat(call, { job_id, epoch }, beats);
+        call.services.identity.workers.clearEnvironmentFailures(tx, workerOf(call).id);
+        return answer;
+      });
     },
   },
 );
