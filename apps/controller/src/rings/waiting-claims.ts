@@ -12,18 +12,33 @@ interface Waiting {
   readonly wake: () => void;
 }
 
+interface Rung {
+  readonly inPool: number;
+  readonly forAll: number;
+}
+
 /** Rings of other controllers say nothing of what they are for: so many of them wake everybody once. */
 const wakeAllMs = 20;
 
 /** Claims that wait on this controller for work (`wait_seconds`), outside any transaction. */
 export class WaitingClaims {
   private readonly waiting = new Set<Waiting>();
+  /** Rings that found nobody waiting, by pool; and those that were for all. */
+  private readonly unheard = new Map<string, number>();
+  private rungForAll = 0;
+  /** What had rung when a call looked last, by its signal. */
+  private readonly looks = new WeakMap<AbortSignal, Rung>();
   private closed = false;
   private wokenAt = Number.NEGATIVE_INFINITY;
   private later: NodeJS.Timeout | undefined;
 
   get size(): number {
     return this.waiting.size;
+  }
+
+  /** Before each look: a ring that comes between it and the wait is heard by the wait. */
+  look({ pool }: WorkerPrincipal, signal: AbortSignal): void {
+    this.looks.set(signal, { inPool: this.unheard.get(pool) ?? 0, forAll: this.rungForAll });
   }
 
   /** Until there may be work, the time is over, or the caller has gone. */
@@ -39,7 +54,10 @@ export class WaitingClaims {
       const timer = setTimeout(done, ms);
       this.waiting.add(entry);
       signal.addEventListener('abort', done, { once: true });
-      if (signal.aborted || this.closed) done();
+      const seen = this.looks.get(signal);
+      const missedOne = seen !== undefined && seen.inPool !== (this.unheard.get(worker.pool) ?? 0);
+      if (signal.aborted || this.closed || missedOne) done();
+      else if (seen !== undefined && seen.forAll !== this.rungForAll) this.wakeWaiting();
     });
   }
 
@@ -48,11 +66,17 @@ export class WaitingClaims {
     const fitting = [...this.waiting].filter(({ worker }) => fits(worker, wanted));
     const chosen = fitting.find(({ worker }) => worker.id === wanted.prefer) ?? fitting[0];
     chosen?.wake();
+    if (!chosen) this.unheard.set(wanted.pool, (this.unheard.get(wanted.pool) ?? 0) + 1);
     return chosen !== undefined;
   }
 
   /** "Look again", all of you. */
   wakeAll(): void {
+    this.rungForAll += 1;
+    this.wakeWaiting();
+  }
+
+  private wakeWaiting(): void {
     if (this.waiting.size === 0 || this.later) return;
     const due = this.wokenAt + wakeAllMs - performance.now();
     if (due <= 0) this.wakeNow();
