@@ -45,6 +45,7 @@ const claimable = `
  *  picked     its first that are in nobody's hands: no claimer locks what it does not take. state: a row that another leased since
  *             the snapshot is looked at anew by `for update` (A12.1)
  *  first, rest   as in `claim`: without its first lease a request has none (H7)
+ *  leased     joined to `granted`, of which one row is expected: for two a plan for a small table reads all of it
  */
 const claimPlain = statement<PlainRow>(
   'job.claim_plain',
@@ -86,18 +87,19 @@ const claimPlain = statement<PlainRow>(
     insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
     select id, epoch, lease_id, $worker, $boot, request_id, n, (select farm_now()) from granted where n = 1
     on conflict (worker, boot, request_id, n) do nothing
-    returning job, epoch, lease_id, request_id, n
+    returning job, request_id
   ), rest as (
     insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
     select id, epoch, lease_id, $worker, $boot, request_id, n, (select farm_now()) from granted
     where n > 1 and request_id in (select request_id from first)
     on conflict (worker, boot, request_id, n) do nothing
-    returning job, epoch, lease_id, request_id, n
+    returning job
   ), leased as (
     update job j set state = 'leased', phase = 'preparing', epoch = g.epoch, lease_id = g.lease_id, holder = $worker, boot = $boot,
       lease_expires_at = least((select farm_now()) + $lease_ms::int * interval '1 ms', j.deadline),
       activity_at = (select farm_now()), prefer = null, prefer_until = null, note = null
-    from (select * from first union all select * from rest) g where j.id = g.job
+    from granted g
+    where j.id = g.id and g.id in (select job from first union all select job from rest)
     returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, j.turn, g.request_id, g.n
   )
   select a.ask::int, not a.alone as twin,
