@@ -56,6 +56,10 @@ describe('errors of the door', () => {
     expect(farm.logged.join('\n')).not.toContain('SECRET');
   });
 
+  it('looks at who calls before it reads a body', async () => {
+    expectProblem(await farm.fetch('/v1/operations/job_claim', post('not even JSON', {})), 401, 'unauthenticated');
+  });
+
   it('A5.7 A5.10 names fields and rules of a bad input, and no value in answer or log', async () => {
     const answer = await farm.admin.ask('job_submit', { kind: 'SECRET', priority: 999, SECRET: 'SECRET' });
     expectProblem(answer, 422, 'invalid_input');

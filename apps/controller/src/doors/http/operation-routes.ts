@@ -23,11 +23,22 @@ export interface OperationDoor {
 export function operationRoutes(scope: FastifyInstance, door: OperationDoor): void {
   const { gate, identity } = door;
 
-  scope.post<{ Params: { name: string } }>('/v1/operations/:name', async (request, reply) => {
-    const caller = await callerOf(request, identity);
-    const result = await answered(door, caller, callGate(gate, caller, request, reply, request.params.name));
-    return reply.header('content-type', 'application/json').send(JSON.stringify({ result }));
-  });
+  const callers = new WeakMap<FastifyRequest, Caller>();
+  scope.post<{ Params: { name: string } }>(
+    '/v1/operations/:name',
+    {
+      /** Before anything of the body is read: a stranger sends nothing here. */
+      async onRequest(request) {
+        callers.set(request, await callerOf(request, identity));
+      },
+    },
+    async (request, reply) => {
+      const caller = callers.get(request);
+      if (!caller) throw new FarmError('unauthenticated');
+      const result = await answered(door, caller, callGate(gate, caller, request, reply, request.params.name));
+      return reply.header('content-type', 'application/json').send(JSON.stringify({ result }));
+    },
+  );
 
   scope.get('/v1/operations', async (request) => {
     const principal = await personOf(request, identity);

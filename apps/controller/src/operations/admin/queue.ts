@@ -112,7 +112,8 @@ function viewOf(job: JobRow & { readonly leases: readonly PastLease[] }) {
     task_id: job.scope,
     member: memberOf(job.payload),
     state: job.state,
-    phase: job.phase,
+    // Where a job stood when it ended is no place where it is.
+    phase: job.state === 'leased' ? job.phase : null,
     epoch: job.epoch,
     worker_id: job.holder,
     pool: job.pool,
