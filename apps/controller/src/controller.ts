@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Logger } from 'pino';
-import { FarmError, limits } from '#contracts';
+import { FarmError, limits, systemCodeOf } from '#contracts';
 import { ensureFirstPerson, openGate, registryOf } from '#gate';
 import { controllerModule } from './controller.module.js';
 import { BellTransport } from './doors/bell/bell-transport.js';
@@ -131,7 +131,7 @@ async function listen(app: NestFastifyApplication, { host, port, tls }: Settings
 }
 
 function listenError(error: unknown, host: string, port: number): unknown {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const code = systemCodeOf(error);
   if (code === 'EADDRINUSE')
     return new FarmError('port_taken', `Port ${port} of ${host} is taken`, {
       hint: 'Stop what listens there, or set LONGSHORE_PORT to another port (0 takes a free one).',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { FarmError } from '#contracts';
+import { FarmError, systemCodeOf } from '#contracts';
 
 /** Replaces a file of mode 0600 as a whole: after a crash it is the old one or the new one, and on disk. */
 export async function writePrivateFile(path: string, content: string): Promise<void> {
@@ -27,18 +27,13 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-export function codeOf(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
-  return typeof error.code === 'string' ? error.code : undefined;
-}
-
 export function isDiskFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+  return ['ENOSPC', 'EDQUOT'].includes(systemCodeOf(error) ?? '');
 }
 
 export function diskFullError(cause: unknown): FarmError {

@@ -1,4 +1,5 @@
 export { bells, objectPaths } from './bells.js';
+export { canonicalJson } from './canonical-json.js';
 export type { Contract, InputOf, OutputOf } from './contract.js';
 export { contract } from './contract.js';
 export type { FarmErrorCode, FieldError, Proposal, WhoActs } from './errors.js';
@@ -77,6 +78,7 @@ export {
   setWorkPlan,
   WorkPlan,
 } from './member.js';
+export { systemCodeOf } from './system-code.js';
 export {
   Activity,
   Attention,

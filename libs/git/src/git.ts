@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { execa } from 'execa';
-import { FarmError } from '#contracts';
+import { FarmError, systemCodeOf } from '#contracts';
 import { type GitSettings, gitEnvironment } from './environment.js';
 import { type GitLimits, gitLimits } from './git-limits.js';
 
@@ -125,7 +125,7 @@ export async function* gitLines(args: readonly string[], call: GitCall): AsyncGe
 
 /** `disk_full` when that is what the fault says, else nothing. */
 export function diskFull(fault: unknown): FarmError | undefined {
-  const code = fault instanceof Error && 'code' in fault ? fault.code : undefined;
+  const code = systemCodeOf(fault);
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return undefined;
   return new FarmError('disk_full', 'The disk is full.', { hint: 'Free some space, then try again.', cause: fault });
 }

@@ -1,6 +1,6 @@
 import type { Dirent, Stats } from 'node:fs';
 import { chmod, lstat, readdir } from 'node:fs/promises';
-import { FarmError } from '#contracts';
+import { FarmError, systemCodeOf } from '#contracts';
 import { type BytePath, bytesOf, foldersOf, fromBytes, fromText, joined, joinPaths, splitPaths } from './byte-path.js';
 import { git } from './git.js';
 import type { GitLimits } from './git-limits.js';
@@ -225,7 +225,7 @@ class WorkspaceScan {
 }
 
 function isGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+  return ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error) ?? '');
 }
 
 function tooLarge(what: string): FarmError {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { FarmError } from '#contracts';
+import { FarmError, systemCodeOf } from '#contracts';
 
 /** Bytes by name: files under one folder that all controllers share, until the store is S3 (D23). */
 export interface Objects {
@@ -137,7 +137,7 @@ async function claimName(part: string, target: string): Promise<boolean> {
   try {
     await link(part, target);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (systemCodeOf(error) === 'EEXIST') return false;
     throw error;
   }
   const folder = await open(dirname(target), 'r');
@@ -149,9 +149,5 @@ async function claimName(part: string, target: string): Promise<boolean> {
   return true;
 }
 
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-}
-
-const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT';
-const isNoSpace = (error: unknown): boolean => codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT';
+const isMissing = (error: unknown): boolean => systemCodeOf(error) === 'ENOENT';
+const isNoSpace = (error: unknown): boolean => systemCodeOf(error) === 'ENOSPC' || systemCodeOf(error) === 'EDQUOT';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { FarmError } from '#contracts';
+import { canonicalJson, FarmError } from '#contracts';
 import type { Queries, Transaction } from './database.js';
 import { storeSql } from './sql.js';
 
@@ -48,17 +48,5 @@ export function forgetReceipts(queries: Queries, olderThanHours: number): Promis
 
 /** The same for two inputs that are equal as values, whatever the order of their keys. */
 function hashInput(input: unknown): Buffer {
-  return createHash('sha256').update(canonical(input)).digest();
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (value !== null && typeof value === 'object') {
-    const members = Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`);
-    return `{${members.join(',')}}`;
-  }
-  return JSON.stringify(value) ?? 'null';
+  return createHash('sha256').update(canonicalJson(input)).digest();
 }

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { FarmError } from '#contracts';
+import { FarmError, systemCodeOf } from '#contracts';
 
 const forOthers = 0o077;
 
@@ -9,7 +9,7 @@ const forOthers = 0o077;
  */
 export async function readSecretFile(path: string): Promise<string | undefined> {
   const file = await open(path, 'r').catch((error: unknown) => {
-    if (isMissing(error)) return undefined;
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw new FarmError('misconfigured', `The file ${path} can not be read.`, { cause: error });
   });
   if (file === undefined) return undefined;
@@ -30,9 +30,4 @@ export async function readSecretFile(path: string): Promise<string | undefined> 
   } finally {
     await file.close();
   }
-}
-
-/** Told by its code: an error of Node's core is no `Error` of the realm that a test runs in. */
-function isMissing(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }

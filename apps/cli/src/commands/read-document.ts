@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { FarmError } from '#contracts';
+import { FarmError, systemCodeOf } from '#contracts';
 import type { Surroundings } from '../output/screen.js';
 
 /** The text of a file that the person names, or of stdin for `-`. FarmError invalid_input when it can not be read or is no text. */
@@ -28,7 +28,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 function reasonOf(cause: unknown): string {
-  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : '';
+  const code = systemCodeOf(cause) ?? '';
   return reasons[code] ?? code;
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
-import { FarmError } from '#contracts';
+import { FarmError, systemCodeOf } from '#contracts';
 
 /** Writes a file that only its owner can read (0600), whole or not at all. */
 export async function writePrivateFile(path: string, content: string): Promise<void> {
@@ -40,14 +40,9 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/** Told by its code: an error of Node's core is no `Error` of the realm that a test runs in. */
-function isMissing(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }
 
 /** Makes a folder that only its owner can enter (0700), also when it was there with a wider mode. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { FarmError, FileReferences, newId } from '#contracts';
+import { canonicalJson, FarmError, FileReferences, newId } from '#contracts';
 import type { HeldLease, LeaseFence } from '../claim/held-lease.js';
 import type { Farm } from '../controller/farm.js';
 import { untilAnswered } from '../controller/until-answered.js';
@@ -106,7 +106,7 @@ export class MemberCalls {
   }
 
   private afterHandover(taken: Handover, operation: string, input: unknown): unknown {
-    if (operation === taken.operation && canonical(input) === canonical(taken.input)) return taken.reply;
+    if (operation === taken.operation && canonicalJson(input) === canonicalJson(taken.input)) return taken.reply;
     throw new FarmError('stale_dispatch', 'You have handed over already: this Dispatch takes no further call.', {
       hint: 'Stop now. The work counts when it has arrived.',
     });
@@ -126,13 +126,4 @@ function filesOf(input: unknown): readonly string[] {
   if (typeof input !== 'object' || input === null || !('files' in input)) return [];
   const files = Files.safeParse(input.files);
   return files.success ? files.data.map(({ path }) => path) : [];
-}
-
-/** JSON with sorted keys: the same body, however it was written. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
 }

@@ -1,8 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FarmError } from '#contracts';
-import { codeOf } from '../private-file.js';
+import { FarmError, systemCodeOf } from '#contracts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
@@ -34,7 +33,7 @@ export async function writeNewFileBeneath(root: string, path: string, content: s
   await withFolder(root, parts, true, async (folder, folderPath) => {
     const handle = await open(at(folder, folderPath, name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644).catch(
       (error: unknown) => {
-        if (codeOf(error) === 'EEXIST') return undefined;
+        if (systemCodeOf(error) === 'EEXIST') return undefined;
         throw error;
       },
     );
@@ -50,7 +49,10 @@ export async function lookBeneath(root: string, path: string): Promise<Stats | u
   try {
     return await withFolder(root, parts, false, (folder, folderPath) => lstat(at(folder, folderPath, name)));
   } catch (error) {
-    if (error instanceof FarmError || ['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(codeOf(error) ?? ''))
+    if (
+      error instanceof FarmError ||
+      ['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(systemCodeOf(error) ?? '')
+    )
       return undefined;
     throw error;
   }
@@ -79,11 +81,11 @@ async function withFolder<Value>(
 }
 
 function unlessThere(error: unknown): void {
-  if (codeOf(error) !== 'EEXIST') throw error;
+  if (systemCodeOf(error) !== 'EEXIST') throw error;
 }
 
 function notAFolder(error: unknown): never {
-  if (!['ELOOP', 'ENOTDIR', 'ENOENT'].includes(codeOf(error) ?? '')) throw error;
+  if (!['ELOOP', 'ENOTDIR', 'ENOENT'].includes(systemCodeOf(error) ?? '')) throw error;
   throw new FarmError('invalid_task_path', 'Something that is no folder stands on the way, such as a symlink.', {
     cause: error,
   });

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { canonicalJson } from './canonical-json.js';
+import { canonicalJson } from '#contracts';
 import { fingerprintOf, newPrivateKey, privateKeyOf, rawPublicKey, signText } from './ed25519.js';
 import { createPrivateJson } from './private-json.js';
 import { SigningKeys } from './signing-keys.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
-import { FarmError } from '#contracts';
+import { FarmError, systemCodeOf } from '#contracts';
 
 /** A small file with a secret in it: 0600, whole or not there. */
 export async function readPrivateJson<T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> {
@@ -24,7 +24,7 @@ export async function createPrivateJson<T>(path: string, schema: z.ZodType<T>, m
   try {
     await link(part, path);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
   } finally {
     await rm(part, { force: true });
   }
@@ -50,7 +50,7 @@ async function readOrNothing(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
@@ -61,8 +61,4 @@ function parseOrNothing(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }

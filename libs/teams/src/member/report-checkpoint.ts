@@ -1,8 +1,15 @@
 import type { z } from 'zod';
-import { type CheckpointInput, type checkpoint, FarmError, type InputOf, newId, type OutputOf } from '#contracts';
+import {
+  type CheckpointInput,
+  canonicalJson,
+  type checkpoint,
+  FarmError,
+  type InputOf,
+  newId,
+  type OutputOf,
+} from '#contracts';
 import type { Transaction } from '#store';
 import type { MemberCaller } from '../api.js';
-import { canonicalJson } from '../canonical.js';
 import { recordCheckpoint } from '../dispatch/apply-handover.js';
 import { checkCheckpoint } from '../dispatch/check-checkpoint.js';
 import { bodyOf, keepHandover, nameCall } from '../dispatch/kept-handover.js';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { InputOf, OutputOf, setWorkPlan, WorkPlan } from '#contracts';
+import { canonicalJson } from '#contracts';
 import type { Transaction } from '#store';
 import type { MemberCaller } from '../api.js';
-import { canonicalJson } from '../canonical.js';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql } from '../sql.js';
 import { record } from '../task/events.js';

@@ -1,6 +1,6 @@
-import type { WorkflowDocument, WorkflowMember } from '#contracts';
+import { createHash } from 'node:crypto';
+import { canonicalJson, type WorkflowDocument, type WorkflowMember } from '#contracts';
 import type { Transaction } from '#store';
-import { canonicalJson, hashOf } from '../canonical.js';
 import { workflowSql } from '../sql.js';
 
 export interface Published {
@@ -37,4 +37,8 @@ export async function publishWorkflow(
 
 function countMembers(member: WorkflowMember): number {
   return (member.children ?? []).reduce((sum, child) => sum + countMembers(child), 1);
+}
+
+function hashOf(value: unknown): Buffer {
+  return createHash('sha256').update(canonicalJson(value)).digest();
 }

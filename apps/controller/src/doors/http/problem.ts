@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { errorCodes, FarmError, type FarmErrorCode } from '#contracts';
+import { errorCodes, FarmError, type FarmErrorCode, systemCodeOf } from '#contracts';
 import { farmErrorOf } from '#gate';
 
 /** What Fastify itself refuses, in our codes; its messages may quote the caller and are never forwarded. */
@@ -15,8 +15,8 @@ const fastifyCodes: Readonly<Record<string, FarmErrorCode>> = {
 
 /** Any error as one of ours. */
 export function refusalOf(error: unknown): FarmError {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  const known = typeof code === 'string' ? fastifyCodes[code] : undefined;
+  const code = systemCodeOf(error);
+  const known = code === undefined ? undefined : fastifyCodes[code];
   return known === undefined ? farmErrorOf(error) : new FarmError(known, undefined, { cause: error });
 }
 

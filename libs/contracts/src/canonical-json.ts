@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
-
-/** JSON with sorted keys: equal values give equal text, whatever the order they were written in. */
+/** JSON with sorted keys: equal values give equal text, whatever the order they were written in. What is undefined is not there. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (value !== null && typeof value === 'object') {
@@ -11,9 +9,4 @@ export function canonicalJson(value: unknown): string {
     return `{${members.join(',')}}`;
   }
   return JSON.stringify(value) ?? 'null';
-}
-
-/** SHA-256 over the canonical JSON. */
-export function hashOf(value: unknown): Buffer {
-  return createHash('sha256').update(canonicalJson(value)).digest();
 }
