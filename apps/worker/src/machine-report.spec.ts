@@ -45,7 +45,7 @@ function aReport(enrolledLabels: readonly string[]): MachineReport {
   };
   const provider = (name: string, availability: Provider['availability']): [string, Provider] => [
     name,
-    { name, availability, start: async () => refuse() },
+    { name, resumes: false, availability, start: async () => refuse() },
   ];
   return new MachineReport({
     enrolledLabels,

@@ -44,6 +44,8 @@ export const limits = {
   /** Events that wait for their reader before the provider is held up. */
   providerEvents: 256,
   providerStderrBytes: 16 * 1024,
+  /** Name of a model. */
+  modelChars: 128,
   // messages (N1 to N9 of docs/specification)
   promptBytes: 64 * 1024,
   files: 32,

@@ -25,12 +25,16 @@ export const ProviderEvent = z.discriminatedUnion('type', [
   /** `input` is a preview, cut, never to be parsed. */
   z.strictObject({ type: z.literal('tool_call'), name: z.string().max(256), input: text }),
   z.strictObject({ type: z.literal('tool_result'), name: z.string().max(256), ok: z.boolean(), text }),
-  /** What this step used, to be added up. */
+  /** What this step used, to be added up: `input_tokens` are all that went in, `cache_read_tokens` those of them read from a cache. */
   z.strictObject({
     type: z.literal('usage'),
     requests: z.int().min(0),
     input_tokens: z.int().min(0),
     output_tokens: z.int().min(0),
+    cache_read_tokens: z.int().min(0).optional(),
+    /** The model that was used, as the provider names it: its list price counts where `cost_usd` is missing. */
+    model: storable(limits.modelChars).min(1).optional(),
+    /** The provider's own number at list price, whoever pays. */
     cost_usd: z.number().min(0).optional(),
   }),
   /** The turn is over and the session waits for `say`. */

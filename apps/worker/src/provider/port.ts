@@ -19,10 +19,39 @@ export interface SessionRequest {
   readonly environment: Readonly<Record<string, string>>;
   readonly model?: string;
   readonly effort?: string;
+  /** Whose login or key pays; without it the provider's own login of this machine's owner. */
+  readonly account?: SessionAccount;
+  /** CLAUDE.md, AGENTS.md and skills of the repository are read; its .mcp.json, too, only where this is true. */
+  readonly repositoryInstructions: boolean;
+  /**
+   * Goes on with a session whose process has ended, in the same workspace and account: `input` is then what it is told next.
+   * A session that is not there any more fails with `invalid` before `session`.
+   */
+  readonly resume?: { readonly ref: string };
+  /** Absolute path of the CLI; found on PATH by default. */
+  readonly program?: string;
   /** No sandbox yet where it is missing (H28). */
   readonly enclosure?: Enclosure;
   /** Between TERM and KILL, ms; `limits.stopGraceMs` by default. */
   readonly graceMs?: number;
+}
+
+/** A named account of the worker's own configuration, ready for one session. */
+export interface SessionAccount {
+  readonly name: string;
+  /** CLAUDE_CONFIG_DIR, CODEX_HOME and the like: not secret. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Name → value, only into the process's environment, or nowhere where the sandbox's proxy injects it (H35). */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Base URL of the model's API; the provider's own by default. */
+  readonly upstream?: string;
+  readonly billing: 'plan' | 'metered';
+}
+
+/** What a look at a provider is about; without it, the provider as it comes on this machine. */
+export interface AvailabilityWish {
+  readonly account?: SessionAccount;
+  readonly program?: string;
 }
 
 /** The MCP endpoint of this Dispatch on the worker. The token is a secret. */
@@ -31,7 +60,7 @@ export interface MemberDoor {
   readonly token: string;
 }
 
-type Availability =
+export type Availability =
   | { readonly usable: true; readonly version?: string }
   | { readonly usable: false; readonly code: 'environment' | 'auth'; readonly reason: string; readonly fix: string };
 
@@ -75,7 +104,10 @@ export interface ProviderSession {
  */
 export interface Provider {
   readonly name: string;
-  availability(): Promise<Availability>;
+  /** Whether `start` takes `resume`. */
+  readonly resumes: boolean;
+  /** Cheap: looks at files and versions, spends nothing. */
+  availability(wish?: AvailabilityWish): Promise<Availability>;
   /**
    * Resolves when the process runs under its guardian.
    * Throws `misconfigured` (the program cannot be started) or `stale_lease` (the lease is over already).

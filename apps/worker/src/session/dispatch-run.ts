@@ -185,6 +185,7 @@ export class DispatchRun {
           instructions: request.instructions,
           input: request.input,
           memberDoor: door,
+          repositoryInstructions: true,
           environment: needs.environment,
           ...(payload.model === undefined ? {} : { model: payload.model }),
           ...(payload.effort === undefined ? {} : { effort: payload.effort }),

@@ -332,6 +332,7 @@ async function start(prompt: string, wish: Wish = {}): Promise<ProviderSession> 
     stateFolder: join(workspace, '.state'),
     instructions: '<system>Be kind.</system>',
     input: `<request><assignment><prompt>${escaped}</prompt></assignment>${because}</request>`,
+    repositoryInstructions: true,
     memberDoor: { url: door.url, token: wish.token ?? token },
     environment: { PATH: process.env.PATH ?? '', ...wish.environment },
     graceMs: wish.graceMs ?? 2_000,

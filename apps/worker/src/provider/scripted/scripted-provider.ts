@@ -18,6 +18,7 @@ type WithoutId<Order> = Order extends Question ? Omit<Order, 'id'> : never;
 /** No model: does the steps of a YAML script that the prompt holds. The embedded default, the demo, the tests. */
 export const scriptedProvider: Provider = {
   name: 'scripted',
+  resumes: false,
   availability: async () => ({ usable: true }),
 
   async start(request) {
