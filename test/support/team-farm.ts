@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import {
   CheckpointInput,
-  type DispatchEnded,
+  type Ended,
   type FailReason,
   type JobPhase,
   type LeasedJob,
@@ -127,7 +127,7 @@ class TeamWorker {
   }
 
   /** Prepares and completes, as the operation does. */
-  async complete(lease: LeasedJob, ended: DispatchEnded, result: Readonly<Record<string, unknown>> = {}) {
+  async complete(lease: LeasedJob, ended: Ended, result: Readonly<Record<string, unknown>> = {}) {
     const end = { ended, result };
     const prepared = await this.prepare(lease, ended, result);
     return this.farm.database.transaction((tx) =>
@@ -135,7 +135,7 @@ class TeamWorker {
     );
   }
 
-  prepare(lease: LeasedJob, ended: DispatchEnded, result: Readonly<Record<string, unknown>> = {}) {
+  prepare(lease: LeasedJob, ended: Ended, result: Readonly<Record<string, unknown>> = {}) {
     return this.farm.queue.prepareCompletion(this.claimer, fenceOf(lease), { ended, result });
   }
 
@@ -250,7 +250,7 @@ export async function aTeamFarm({ gitLimits }: FarmOptions = {}): Promise<TeamFa
     });
     const queue: Queue = openQueue({
       database,
-      kinds: [teams.dispatchKind],
+      kinds: [teams.dispatchKind, teams.commandRunKind],
       leaseMs: leaseTime,
       mintJobToken: () => 'token',
     });

@@ -93,7 +93,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
   });
   const queue: Queue = openQueue({
     database,
-    kinds: [teams.dispatchKind],
+    kinds: [teams.dispatchKind, teams.commandRunKind],
     leaseMs: settings.leaseMs,
     ring: ringer.ring,
     mintJobToken: (lease) => identity.mintJobToken(lease),

@@ -1,7 +1,13 @@
 import { identityMigration } from '#gate';
 import { queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
-import { teamsMigration } from '#teams';
+import { commandRunsMigration, teamsMigration } from '#teams';
 
 /** The whole schema, step by step. */
-export const migrations: readonly Migration[] = [clockMigration, identityMigration, queueMigration, teamsMigration];
+export const migrations: readonly Migration[] = [
+  clockMigration,
+  identityMigration,
+  queueMigration,
+  teamsMigration,
+  commandRunsMigration,
+];

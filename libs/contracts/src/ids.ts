@@ -13,6 +13,8 @@ const short = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-
 export const TaskId = short('t');
 export const WorkerId = short('w');
 export const PersonId = short('p');
+/** A Command Run, as members and people call it. */
+export const CommandId = short('c');
 /** A Dispatch, a Command Run or another job: one id for the lease and for what it executes. */
 export const JobId = z.uuid();
 export const LeaseId = z.uuid();
@@ -44,5 +46,6 @@ export const PoolName = z
 
 export const newTaskId = (): string => shortId('t');
 export const newWorkerId = (): string => shortId('w');
+export const newCommandId = (): string => shortId('c');
 export const newPersonId = (): string => shortId('p');
 export const newId = (): string => randomUUID();

@@ -1,5 +1,16 @@
 export { bells, objectPaths } from './bells.js';
 export { canonicalJson } from './canonical-json.js';
+export {
+  Command,
+  CommandPurpose,
+  CommandRunPayload,
+  CommandRunRequest,
+  CommandRunResult,
+  CommandRunState,
+  commandRunOutputRead,
+  OutputCount,
+  Verification,
+} from './command-runs.js';
 export type { Contract, InputOf, OutputOf } from './contract.js';
 export { contract } from './contract.js';
 export type { FarmErrorCode, FieldError, Proposal, WhoActs } from './errors.js';
@@ -20,11 +31,13 @@ export {
 export {
   AuthoredId,
   BootId,
+  CommandId,
   Epoch,
   JobId,
   Label,
   Labels,
   LeaseId,
+  newCommandId,
   newId,
   newPersonId,
   newTaskId,
@@ -79,6 +92,7 @@ export {
   WorkPlan,
 } from './member.js';
 export { systemCodeOf } from './system-code.js';
+export { CiApproval, PullRequest, taskDiff, taskPush } from './task-out.js';
 export {
   Activity,
   Attention,

@@ -98,4 +98,22 @@ export const limits = {
   pageMax: 100,
   /** Files that a Result lists; the total is told beside. */
   filesChanged: 500,
+  // Command Runs
+  commandBytes: 16 * 1024,
+  commandArguments: 256,
+  /** A day: a command's time at most. */
+  commandSeconds: 86_400,
+  /** Time of a verify command that says none. */
+  verifySeconds: 3600,
+  /** Between TERM and KILL of a command. */
+  commandGraceMs: 2_000,
+  /** The end of the output that a result shows. */
+  commandTailBytes: 16 * 1024,
+  outputPageBytes: 64 * 1024,
+  /** A command that two machines lost before it was started is not tried again (D15). */
+  commandLaunches: 2,
+  // out
+  /** A diff that is answered and not downloaded. */
+  diffBytes: 1024 * 1024,
+  pullRequestBytes: 64 * 1024,
 } as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Verification } from './command-runs.js';
 import { contract } from './contract.js';
 import { AuthoredId, Label, ObjectId, PoolName, Sha256, TaskId } from './ids.js';
 import { IsolationReport, Usage } from './jobs.js';
@@ -36,6 +37,9 @@ export const taskStart = contract({
     /** What a machine must have. */
     labels: z.array(Label).max(32).default([]),
     priority: z.int().min(-100).max(100).default(0),
+    /** A line for /bin/sh that the farm runs on the final tree after green; false: none, also where the repository has one. */
+    verify: z.union([proseBytes(limits.commandBytes), z.literal(false)]).optional(),
+    verify_timeout_seconds: z.int().min(1).max(limits.commandSeconds).default(limits.verifySeconds),
   }),
   output: z.strictObject({ task_id: TaskId, status: z.enum(['preparing', 'running']) }),
   errors: ['not_found', 'conflict', 'source_unavailable', 'source_refused', 'idempotency_mismatch'],
@@ -78,6 +82,9 @@ export type FileChange = z.output<typeof FileChange>;
 
 export const TaskResult = z.strictObject({
   outcome: z.enum(['green', 'blocked']),
+  /** Green is what the team says; verified is what the farm's own run of the verify command says. */
+  verified: z.union([z.boolean(), z.literal('not_asked')]).default('not_asked'),
+  verification: Verification.nullable().default(null),
   summary: z.string(),
   details: z.string().nullable(),
   files: FileReferences,

@@ -51,14 +51,15 @@ async function settle(
     await kind?.onCancelled(tx, job, 'expired');
     return { next: { next: 'cancelled', ...(job.end_reason === null ? {} : { note: job.end_reason }) }, leaving: {} };
   }
+  const started = kind?.once === true && job.started_at !== null;
   // The machine, not the job: spends nothing, goes elsewhere (H11). What has started is its kind's affair.
-  if (failure.reason === 'environment' && (!kind || job.phase === 'preparing')) {
+  if (failure.reason === 'environment' && (!kind || job.phase === 'preparing') && !started) {
     return { next: { next: waits(job), note }, leaving: { exclude: worker } };
   }
   const startAttempts = failure.reason === 'provider_start' ? 1 : 0;
   const attempts = job.start_attempts + startAttempts;
   const exhausted = attempts >= limits.startAttempts;
-  if (startAttempts > 0 && failure.retryable && !exhausted) {
+  if (startAttempts > 0 && failure.retryable && !exhausted && !started) {
     const next = waits(job);
     return {
       next: next === 'queue' ? { next, afterMs: backoffMs(attempts), note } : { next, note },

@@ -28,6 +28,8 @@ export type LossReason = 'expired' | 'silent';
  */
 export interface Kind {
   readonly name: string;
+  /** What has started never goes back into the queue, whatever its worker says: `onFail` decides (H8). */
+  readonly once?: boolean;
   /** Locks the Task. Called before the job's own lock; again within one transaction it must do no harm. */
   lockScope(tx: Transaction, scope: string | null): Promise<void>;
   /** Disk and git, outside any transaction, safe to repeat. The fence was read just before (D13). */

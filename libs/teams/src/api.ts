@@ -1,5 +1,6 @@
 import type {
   checkpoint,
+  commandRunOutputRead,
   getCurrentContext,
   InputOf,
   OutputOf,
@@ -46,6 +47,8 @@ export interface PreparedView {
 export interface Teams {
   /** The rules of the jobs of kind `dispatch`: for the queue. */
   readonly dispatchKind: Kind;
+  /** The rules of the jobs of kind `command_run`: for the queue. */
+  readonly commandRunKind: Kind;
   readonly roads: Roads;
   readonly workflows: {
     import(tx: Transaction, input: InputOf<typeof workflowImport>): Promise<OutputOf<typeof workflowImport>>;
@@ -69,6 +72,10 @@ export interface Teams {
       tx: Transaction,
       limit: number,
     ): Promise<readonly { task_id: string | null; kind: string; summary: string }[]>;
+  };
+  readonly commands: {
+    /** Files, outside any transaction. @throws not_found, invalid_input */
+    readOutput(input: InputOf<typeof commandRunOutputRead>): Promise<OutputOf<typeof commandRunOutputRead>>;
   };
   readonly members: {
     context(tx: Transaction, caller: MemberCaller): Promise<OutputOf<typeof getCurrentContext>>;

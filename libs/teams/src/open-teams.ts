@@ -1,5 +1,7 @@
 import { limits } from '#contracts';
 import type { Teams } from './api.js';
+import { commandRunKind } from './command-run/command-run-kind.js';
+import { readOutput } from './command-run/read-output.js';
 import { dispatchKind } from './dispatch/dispatch-kind.js';
 import { readContext } from './member/read-context.js';
 import { reportCheckpoint } from './member/report-checkpoint.js';
@@ -23,6 +25,7 @@ export function openTeams(parts: TeamParts): Teams {
   const preparation = new TaskPreparation(parts);
   return {
     dispatchKind: dispatchKind(parts),
+    commandRunKind: commandRunKind(parts),
     roads: openRoads(parts),
     workflows: { import: importWorkflow, search: searchWorkflows, get: getWorkflow },
     tasks: {
@@ -48,6 +51,7 @@ export function openTeams(parts: TeamParts): Teams {
         return (await tx.all(attentionSql.all, { limit })).map(({ task, ...item }) => ({ task_id: task, ...item }));
       },
     },
+    commands: { readOutput: (input) => readOutput(parts, input) },
     members: {
       context: (tx, caller) => readContext(parts, tx, caller),
       setPlan: (tx, caller, input) => setPlan(parts, tx, caller, input),

@@ -1,5 +1,8 @@
 import type { z } from 'zod';
 import type {
+  Command,
+  CommandPurpose,
+  CommandRunState,
   DispatchRequest,
   DispatchResult,
   FileReference,
@@ -19,6 +22,8 @@ export interface TaskSettings {
   readonly priority: number;
   readonly files: readonly FileReference[];
   readonly default_provider: string;
+  /** What the farm runs on the final tree; absent: nothing. */
+  readonly verify?: { readonly command: string; readonly timeout_seconds: number } | undefined;
   readonly children_limit: number;
   readonly retry_limit: number;
 }
@@ -170,6 +175,35 @@ export type Continuation =
       readonly control_revision: number;
       readonly pause_reason: string;
     };
+
+export interface CommandRunRow {
+  readonly id: string;
+  readonly name: string;
+  readonly task: string;
+  readonly assignment: string;
+  readonly source_dispatch: string;
+  readonly purpose: z.output<typeof CommandPurpose>;
+  readonly base: string | null;
+  readonly command: Command;
+  readonly cwd: string | null;
+  readonly timeout_seconds: number | null;
+  readonly summary: string;
+  readonly state: CommandRunState;
+  readonly exit_code: number | null;
+  readonly failure_code: string | null;
+  readonly detail: string | null;
+  /** Of the lease under which it was started. */
+  readonly epoch: number | null;
+  readonly losses: number;
+  readonly tail: string;
+  readonly isolation: unknown;
+  readonly observed_bytes: number;
+  readonly written_bytes: number;
+  readonly output_complete: boolean;
+  readonly started_at: Date | null;
+  readonly due_at: Date | null;
+  readonly ended_at: Date | null;
+}
 
 /** What the worker said of a Dispatch that handed over. */
 export type KeptResult = z.output<typeof DispatchResult>;

@@ -1,10 +1,13 @@
 import { statement } from '#store';
-import type { AssignmentRow, DispatchRow, TaskRow, TeamMemberRow } from './rows.js';
+import type { AssignmentRow, CommandRunRow, DispatchRow, TaskRow, TeamMemberRow } from './rows.js';
 
 const taskColumns = `id, seq, title, workflow, revision_no, prompt, started_by, status, outcome, control_revision, pause_reason,
   pause_detail, source, settings, base, team_revision, root_assignment, created_at, updated_at, ended_at`;
 const assignmentColumns = `id, task, member, parent, prompt, files, plan, plan_revision, retry_limit, retries_used, attempt,
   recoveries, line_base, line_head, outcome, closed_at`;
+const commandRunColumns = `id, name, task, assignment, source_dispatch, purpose, base, command, cwd, timeout_seconds, summary, state,
+  exit_code, failure_code, detail, epoch, losses, tail, isolation, observed_bytes, written_bytes, output_complete, started_at, due_at,
+  ended_at`;
 const dispatchColumns = `id, task, assignment, attempt, caused_by, reason, pins, request, continuation, base, commit,
   closed_reason, opened_at, closed_at`;
 
@@ -384,6 +387,55 @@ export const dispatchSql = {
     `select exists (select from dispatch d join job j on j.id = d.id
               where d.task = $task and d.closed_at is null and j.started_at is null) as starting,
             exists (select from human_request h where h.task = $task and h.status = 'open') as waiting`,
+  ),
+} as const;
+
+const runGoesOn = `state in ('pending_start', 'running', 'cancellation_requested')`;
+
+export const commandRunSql = {
+  add: statement<{ id: string }>(
+    'teams.command_run_add',
+    `insert into command_run (id, name, task, assignment, source_dispatch, purpose, base, command, cwd, timeout_seconds, summary, state)
+     values ($id, $name, $task, $assignment, $source_dispatch, $purpose, $base, $command::jsonb, $cwd, $timeout_seconds, $summary,
+       'pending_start')`,
+  ),
+  read: statement<CommandRunRow>(
+    'teams.command_run_read',
+    `select ${commandRunColumns} from command_run where id = $id`,
+  ),
+  named: statement<CommandRunRow>(
+    'teams.command_run_named',
+    `select ${commandRunColumns} from command_run where task = $task and name = $name`,
+  ),
+  verification: statement<CommandRunRow>(
+    'teams.command_run_verification',
+    `select ${commandRunColumns} from command_run where task = $task and purpose = 'verify'`,
+  ),
+  /** pending_start: what was asked to end meanwhile keeps that word. */
+  start: statement<CommandRunRow>(
+    'teams.command_run_start',
+    `update command_run set state = case when state = 'pending_start' then 'running' else state end, epoch = $epoch,
+       started_at = clock_timestamp(), due_at = clock_timestamp() + make_interval(secs => timeout_seconds)
+     where id = $id and started_at is null and ${runGoesOn}
+     returning ${commandRunColumns}`,
+  ),
+  /** losses < most: the caller ends it (D15). */
+  countLoss: statement<{ losses: number }>(
+    'teams.command_run_count_loss',
+    `update command_run set losses = losses + 1 where id = $id and losses + 1 < $most::int returning losses`,
+  ),
+  requestCancel: statement<{ id: string }>(
+    'teams.command_run_request_cancel',
+    `update command_run set state = 'cancellation_requested' where id = $id and state in ('pending_start', 'running')`,
+  ),
+  /** The first end is the last one. */
+  end: statement<CommandRunRow>(
+    'teams.command_run_end',
+    `update command_run set state = $state, exit_code = $exit_code, failure_code = $failure_code, detail = $detail, tail = $tail,
+       isolation = $isolation::jsonb, observed_bytes = $observed_bytes, written_bytes = $written_bytes,
+       output_complete = $output_complete, ended_at = clock_timestamp()
+     where id = $id and ${runGoesOn}
+     returning ${commandRunColumns}`,
   ),
 } as const;
 

@@ -1,9 +1,11 @@
 import { FarmError } from '#contracts';
 import type { JobRow } from '#jobs';
 import type { Transaction } from '#store';
+import { openVerify } from '../command-run/open-verify.js';
 import type { TeamParts } from '../parts.js';
-import type { CheckpointBody, Outcome, TaskRow } from '../rows.js';
-import { assignmentSql, attentionSql, dispatchSql, taskSql } from '../sql.js';
+import type { CheckpointBody, Outcome } from '../rows.js';
+import { assignmentSql, attentionSql, dispatchSql } from '../sql.js';
+import { completeTask } from '../task/complete-task.js';
 import { record } from '../task/events.js';
 import { closeDispatch } from './accept-work.js';
 import { checkCheckpoint, type Standing } from './check-checkpoint.js';
@@ -60,7 +62,7 @@ export async function applyHandover(
   tx.later(attentionSql.closeOfJob, { job: dispatch.id, kind: 'no_machine' });
   if (rule.assignment === 'open') return tryAgain(parts, tx, standing, checkpoint);
   tx.later(assignmentSql.close, { id: assignment.id, outcome: rule.assignment });
-  if (assignment.id === task.root_assignment) await completeTask(tx, task, rule.assignment);
+  if (assignment.id === task.root_assignment) await endTeam(parts, tx, standing, rule.assignment);
 }
 
 /** Between the call and the work only Task control could come in; whatever it was, the same rules decide (D1). */
@@ -81,6 +83,14 @@ async function checkAgain(
     parts.database.transaction((other) => voidHandover(other, job.id, handover.key)).catch(() => {});
     throw asRefusal(error);
   }
+}
+
+/** The root's word is the Task's; a green one is verified first, where that was asked for. */
+async function endTeam(parts: TeamParts, tx: Transaction, standing: Standing, outcome: Outcome): Promise<void> {
+  const lanes = await tx.first(assignmentSql.lanesGoingOn, { task: standing.task.id });
+  if (lanes && lanes.open > 0) throw asRefusal(new FarmError('illegal_state', 'A part of the team is still at work.'));
+  if (outcome === 'green' && standing.task.settings.verify !== undefined) await openVerify(parts, tx, standing);
+  else await completeTask(tx, standing.task, outcome);
 }
 
 /** The row and its fact, for progress and for a boundary alike. */
@@ -143,21 +153,4 @@ async function tryAgain(
       },
     },
   );
-}
-
-/** The root's word is the Task's: no event of its own beside `boundary_accepted` (I7). */
-async function completeTask(tx: Transaction, task: TaskRow, outcome: Outcome): Promise<void> {
-  const lanes = await tx.first(assignmentSql.lanesGoingOn, { task: task.id });
-  if (lanes && lanes.open > 0) throw asRefusal(new FarmError('illegal_state', 'A part of the team is still at work.'));
-  const done = await tx.first(taskSql.move, {
-    task: task.id,
-    from: task.status,
-    to: 'completed',
-    outcome,
-    reason: null,
-    detail: null,
-    step: 0,
-  });
-  if (!done) throw new Error('the Task was not as it stood under its lock');
-  tx.later(attentionSql.closeOfTask, { task: task.id, kinds: ['lane_exhausted', 'no_machine', 'source_unavailable'] });
 }

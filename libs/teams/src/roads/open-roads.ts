@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { DispatchRequest, FarmError, limits, newId } from '#contracts';
+import type { z } from 'zod';
+import { CommandRunRequest, DispatchRequest, FarmError, limits, newId } from '#contracts';
 import { bundleFor, intakePack, pin } from '#git';
 import type { JobRow } from '#jobs';
+import { outputSegment } from '../command-run/read-output.js';
 import type { TeamParts } from '../parts.js';
-import type { DispatchRow } from '../rows.js';
-import { assignmentSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql.js';
+import type { CommandRunRow } from '../rows.js';
+import { assignmentSql, commandRunSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql.js';
 import { branchOf } from '../task/branch.js';
 import { sourceName, storeOf } from '../task/task-store.js';
 import type { FileToSend, LeaseShown, Roads } from './roads.js';
@@ -14,14 +16,13 @@ import type { FileToSend, LeaseShown, Roads } from './roads.js';
 export function openRoads(parts: TeamParts): Roads {
   return {
     async request(lease) {
-      const { dispatch } = await heldDispatch(parts, lease);
-      return DispatchRequest.parse(dispatch.request);
+      return (await heldWork(parts, lease)).request;
     },
 
     async bundle(lease, have) {
-      const { dispatch } = await heldDispatch(parts, lease);
-      const store = await storeOf(parts, dispatch.task);
-      return fileToSend(await bundleFor(store, dispatch.base, { have, limits: parts.gitLimits ?? {} }));
+      const { task, base } = await heldWork(parts, lease);
+      const store = await storeOf(parts, task);
+      return fileToSend(await bundleFor(store, base, { have, limits: parts.gitLimits ?? {} }));
     },
 
     takePack: (lease, commit, body) => takePack(parts, lease, commit, body),
@@ -31,13 +32,28 @@ export function openRoads(parts: TeamParts): Roads {
   };
 }
 
-/** What a lease may read: its own Dispatch, and nothing else of any Task (H29). */
-async function heldDispatch(parts: TeamParts, lease: LeaseShown): Promise<{ job: JobRow; dispatch: DispatchRow }> {
-  const job = await liveLease(parts, lease);
-  if (!job) throw new FarmError('stale_lease');
+interface HeldWork {
+  readonly task: string;
+  readonly base: string;
+  readonly request: z.output<typeof DispatchRequest> | z.output<typeof CommandRunRequest>;
+}
+
+/** What a lease may read: its own Dispatch or Command Run, and nothing else of any Task (H29). */
+async function heldWork(parts: TeamParts, lease: LeaseShown): Promise<HeldWork> {
+  if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
   const dispatch = await parts.database.first(dispatchSql.read, { id: lease.job });
-  if (!dispatch) throw new FarmError('not_available');
-  return { job, dispatch };
+  if (dispatch) return { ...dispatch, request: DispatchRequest.parse(dispatch.request) };
+  const run = await parts.database.first(commandRunSql.read, { id: lease.job });
+  if (!run || run.base === null) throw new FarmError('not_available');
+  return { task: run.task, base: run.base, request: requestOf(run) };
+}
+
+function requestOf({ command, cwd, timeout_seconds }: CommandRunRow): z.output<typeof CommandRunRequest> {
+  return CommandRunRequest.parse({
+    command,
+    ...(cwd === null ? {} : { cwd }),
+    ...(timeout_seconds === null ? {} : { timeout_seconds }),
+  });
 }
 
 function liveLease(
@@ -92,8 +108,8 @@ async function takeOutput(parts: TeamParts, lease: LeaseShown, segment: number, 
   if (!Number.isSafeInteger(segment) || segment < 0 || segment >= limits.outputSegments) {
     throw new FarmError('too_large', 'The output of this job is over its limit.');
   }
-  await heldDispatch(parts, lease);
-  const name = `output/${lease.job}/${lease.epoch}/${String(segment).padStart(8, '0')}`;
+  await heldWork(parts, lease);
+  const name = outputSegment(lease.job, lease.epoch, segment);
   const put = await parts.objects.put(name, Readable.from(whileHeld(parts, lease, body)), {
     bytes: limits.outputSegmentBytes,
   });

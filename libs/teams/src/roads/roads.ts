@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
-import type { DispatchRequest } from '#contracts';
+import type { CommandRunRequest, DispatchRequest } from '#contracts';
 
 /** Whose lease a caller shows: the job token's claims, and the worker token's subject and boot (D17, H24). */
 export interface LeaseShown {
@@ -21,9 +21,12 @@ export interface FileToSend {
  * Roads for bytes. The door has checked who calls; what a lease may read and write is checked here (H29).
  */
 export interface Roads {
-  /** The two strings of the prompt: the same bytes at every epoch (I6). @throws not_available when the lease is not this job's */
-  request(lease: LeaseShown): Promise<z.output<typeof DispatchRequest>>;
-  /** The bundle of the Dispatch's pinned base, without what the worker says it has. @throws not_available, stale_lease */
+  /**
+   * The two strings of the prompt, or the command: the same bytes at every epoch (I6).
+   * @throws not_available when the lease is not this job's
+   */
+  request(lease: LeaseShown): Promise<z.output<typeof DispatchRequest> | z.output<typeof CommandRunRequest>>;
+  /** The bundle of the job's pinned base, without what the worker says it has. @throws not_available, stale_lease */
   bundle(lease: LeaseShown, have: readonly string[]): Promise<FileToSend>;
   /**
    * Takes a captured commit, write-once under (job, epoch, commit). `rescue`: the lease is over and the pack is kept; the door

@@ -10,8 +10,26 @@ interface Fact {
   readonly payload: unknown;
 }
 
+type Ending = Exclude<Shown['outcome'], null>;
+
+/** How a Command Run may end, and what that is to people. */
+const runEnds: ReadonlyMap<string, { readonly said: string; readonly outcome: Ending }> = new Map([
+  ['command_run_succeeded', { said: 'passed', outcome: 'completed' }],
+  ['command_run_failed', { said: 'failed', outcome: 'failed' }],
+  ['command_run_timed_out', { said: 'ran out of time', outcome: 'failed' }],
+  ['command_run_abandoned', { said: 'was lost with its machine', outcome: 'failed' }],
+  ['command_run_cancelled', { said: 'was cancelled', outcome: 'cancelled' }],
+]);
+
 /** Facts that people are told of; retries, progress, plans and machines are not among them (§2.12 of the team rules). */
-export const toldTypes = ['task_started', 'task_paused', 'task_resumed', 'task_cancelled', 'boundary_accepted'];
+export const toldTypes = [
+  'task_started',
+  'task_paused',
+  'task_resumed',
+  'task_cancelled',
+  'boundary_accepted',
+  ...runEnds.keys(),
+];
 
 const Boundary = z.object({
   member: z.string(),
@@ -51,8 +69,23 @@ function tell(fact: Fact, name: (member: string) => string): Told | undefined {
     case 'boundary_accepted':
       return tellBoundary(Boundary.parse(fact.payload), name);
     default:
-      return undefined;
+      return tellRun(fact);
   }
+}
+
+const Run = z.object({ purpose: z.enum(['verify', 'member']), detail: z.string().nullable() });
+
+function tellRun(fact: Fact): Told | undefined {
+  const end = runEnds.get(fact.type);
+  const run = Run.safeParse(fact.payload).data;
+  if (!end || !run) return undefined;
+  const kind = run.purpose === 'verify' ? 'verification' : 'command';
+  return {
+    kind: `${kind}_ended`,
+    title: `${kind === 'verification' ? 'The verification' : 'A command'} ${end.said}`,
+    summary: run.detail,
+    outcome: end.outcome,
+  };
 }
 
 /** The root's word is the Task's end; its summary and files are the Result's. */

@@ -1,6 +1,7 @@
 import { FarmError, type InputOf, type OutputOf, type Proposal, type taskControl } from '#contracts';
 import type { Transaction } from '#store';
 import type { Actor } from '../api.js';
+import { cancelVerification, verificationUnderWay } from '../command-run/cancel-verification.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { attentionSql, dispatchSql, taskSql } from '../sql.js';
@@ -20,6 +21,9 @@ export async function controlTask(
   const action = offeredAction(task, input.action_id);
   if (action.kind === 'resume')
     return { kind: 'resume', status: (await resumeTask(parts, tx, task, actor.principal)).status };
+  const verifying = await verificationUnderWay(tx, task.id);
+  if (verifying)
+    return { kind: 'cancel', status: await cancelVerification(parts, tx, { task, run: verifying }, actor) };
   return { kind: 'cancel', status: (await cancelTask(parts, tx, task, actor.principal)).status };
 }
 
@@ -29,6 +33,14 @@ export async function previewControl(tx: Transaction, input: InputOf<typeof task
   if (!task) throw new FarmError('not_found', 'There is no such Task.');
   const { kind } = offeredAction(task, input.action_id);
   const after = kind === 'cancel' ? 'cancelled' : 'running';
+  if (kind === 'cancel' && (await verificationUnderWay(tx, task.id))) {
+    const summary = 'Ends the verify command; the Task completes with its work, green and not verified';
+    return {
+      summary,
+      changes: [{ id: task.id, before: { status: task.status }, after: { status: 'completed' } }],
+      count: 1,
+    };
+  }
   const summary =
     kind === 'cancel' ? 'Ends the Task without a Result; work on machines is kept' : 'Lets the Task go on';
   return { summary, changes: [{ id: task.id, before: { status: task.status }, after: { status: after } }], count: 1 };

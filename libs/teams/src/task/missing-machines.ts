@@ -4,18 +4,18 @@ import type { TeamParts } from '../parts.js';
 import { attentionSql } from '../sql.js';
 
 const kind = 'no_machine';
+const kinds: ReadonlySet<string> = new Set(['dispatch', 'command_run']);
 
 /** A job that no live worker may take calls somebody, naming what is missing; when one may, the call is taken back. */
 export async function noteMissingMachines(parts: TeamParts, live: readonly Omit<Claimer, 'boot'>[]): Promise<void> {
   const stranded = await parts.queue().waitingWithoutMachine(parts.database, live);
   const open = await parts.database.all(attentionSql.openJobs, { kind });
-  const dispatches = stranded.filter((job) => job.kind === 'dispatch' && job.scope !== null);
+  const ours = stranded.filter((job) => kinds.has(job.kind) && job.scope !== null);
   // Each on its own: many at once in one transaction would lock in an order of their own, against other controllers.
   for (const { job } of open) {
-    if (!dispatches.some((waiting) => waiting.job === job))
-      await parts.database.run(attentionSql.closeOfJob, { job, kind });
+    if (!ours.some((waiting) => waiting.job === job)) await parts.database.run(attentionSql.closeOfJob, { job, kind });
   }
-  for (const { job, scope, missing } of dispatches) {
+  for (const { job, scope, missing } of ours) {
     const summary = `No machine that is here may run this. Missing: ${missing.join('; ')}.`;
     if (open.some((item) => item.job === job && item.summary === summary)) continue;
     await parts.database.run(attentionSql.open, { id: newId(), task: scope, job, kind, summary });

@@ -13,6 +13,7 @@ import {
 import { diffStat } from '#git';
 import type { Queries, Transaction } from '#store';
 import type { PreparedView } from '../api.js';
+import { readVerification } from '../command-run/read-verification.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, TaskRow, TeamMemberRow } from '../rows.js';
 import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql, teamSql } from '../sql.js';
@@ -130,6 +131,7 @@ async function readResult(
   const changed = root.line_head !== root.line_base;
   return {
     outcome: task.outcome,
+    ...(await readVerification(tx, task)),
     summary: boundary.summary,
     details: boundary.details,
     files: [...boundary.files],

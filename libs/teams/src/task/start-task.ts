@@ -83,10 +83,20 @@ function settingsOf(parts: TeamParts, input: InputOf<typeof taskStart>): TaskSet
     labels: input.labels,
     priority: input.priority,
     files: input.files,
+    ...verifyOf(input),
     default_provider: parts.defaultProvider ?? 'scripted',
     children_limit: limits.childAssignmentsPerAssignment,
     retry_limit: limits.retriesPerAssignment,
   };
+}
+
+/** What the caller says stands; false says that nothing is verified. */
+function verifyOf({
+  verify,
+  verify_timeout_seconds,
+}: Pick<InputOf<typeof taskStart>, 'verify' | 'verify_timeout_seconds'>): Pick<TaskSettings, 'verify'> {
+  if (verify === undefined || verify === false) return {};
+  return { verify: { command: verify, timeout_seconds: verify_timeout_seconds } };
 }
 
 /** The first line that says something. */

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { contract } from './contract.js';
+import { CommandId, ObjectId, TaskId } from './ids.js';
+import { IsolationReport } from './jobs.js';
+import { limits } from './limits.js';
+import { proseBytes, RelativePath, storable } from './text.js';
+
+/** What is run: a program with its arguments, or a line for /bin/sh. */
+export const Command = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('argv'),
+    argv: z
+      .array(storable(limits.commandBytes))
+      .min(1)
+      .max(limits.commandArguments)
+      .refine(([program]) => program !== undefined && program !== '', { params: { rule: 'blank' } }),
+  }),
+  z.strictObject({ kind: z.literal('shell'), command: proseBytes(limits.commandBytes) }),
+]);
+export type Command = z.output<typeof Command>;
+
+/** `failed`: ended with another code than 0, by a signal, or never launched (`failure_code` says which). */
+export const CommandRunState = z.enum([
+  'pending_start',
+  'running',
+  'cancellation_requested',
+  'succeeded',
+  'failed',
+  'timed_out',
+  'cancelled',
+  'abandoned',
+]);
+export type CommandRunState = z.output<typeof CommandRunState>;
+
+/** `verify`: the farm's own, on the final tree of a Task. `member`: a member asked for it. */
+export const CommandPurpose = z.enum(['verify', 'member']);
+
+/** What a Command Run's worker needs to begin; the command itself comes by GET with the job token. */
+export const CommandRunPayload = z.strictObject({
+  task_id: z.string(),
+  command_id: CommandId,
+  purpose: CommandPurpose,
+  member_id: z.string(),
+  title: z.string(),
+  /** Commit that it runs on. */
+  base: ObjectId,
+  task_directory: z.string(),
+  isolation: z.strictObject({ required: z.array(z.string()).default([]) }).default({ required: [] }),
+});
+export type CommandRunPayload = z.output<typeof CommandRunPayload>;
+
+export const CommandRunRequest = z.strictObject({
+  command: Command,
+  /** Relative to the workspace; absent: its root. */
+  cwd: RelativePath.optional(),
+  /** Wall time from the start; absent: none. */
+  timeout_seconds: z.int().min(1).max(limits.commandSeconds).optional(),
+});
+export type CommandRunRequest = z.output<typeof CommandRunRequest>;
+
+/** How much of what a command said has arrived; `complete`: all of it, to the end. */
+export const OutputCount = z.strictObject({
+  observed_bytes: z.int().min(0),
+  written_bytes: z.int().min(0),
+  complete: z.boolean(),
+});
+
+/** The result of a Command Run, as its worker says it. */
+export const CommandRunResult = z.strictObject({
+  /** Absent when it was not launched or a signal ended it. */
+  exit_code: z.int().optional(),
+  signal: z.string().max(16).optional(),
+  output: OutputCount.default({ observed_bytes: 0, written_bytes: 0, complete: false }),
+  /** The end of what it said, as text. */
+  tail: storable(limits.commandTailBytes).default(''),
+  isolation: IsolationReport.optional(),
+  detail: storable(limits.failDetailBytes).optional(),
+});
+export type CommandRunResult = z.output<typeof CommandRunResult>;
+
+/** What the farm's own run of the verify command came to. `not_run`: it was asked for, and the Task did not end green. */
+export const Verification = z.strictObject({
+  command: z.string(),
+  state: z.enum([...CommandRunState.options, 'not_run']),
+  exit_code: z.int().nullable(),
+  /** In words, where the state does not say all. */
+  detail: z.string().nullable(),
+  /** The end of its output. */
+  tail: z.string(),
+  /** The whole output: `command_run_output_read` with this id. */
+  command_id: z.string().nullable(),
+  output: OutputCount.nullable(),
+  started_at: z.string().nullable(),
+  ended_at: z.string().nullable(),
+});
+export type Verification = z.output<typeof Verification>;
+
+export const commandRunOutputRead = contract({
+  name: 'command_run_output_read',
+  group: 'command_run',
+  summary: 'What a command said, page by page.',
+  input: z.strictObject({
+    task_id: TaskId,
+    command_id: CommandId,
+    /** From the page before; absent: the beginning. */
+    cursor: z.string().max(256).optional(),
+    limit: z.int().min(1).max(limits.outputPageBytes).default(limits.outputPageBytes),
+  }),
+  output: z.strictObject({
+    /** UTF-8; what is none is shown as U+FFFD. Terminal sequences are left in. */
+    text: z.string(),
+    state: CommandRunState,
+    /** Where the next page begins; the same call again waits for nothing. */
+    next_cursor: z.string().nullable(),
+  }),
+  errors: ['not_found', 'invalid_input'],
+  positional: ['task_id', 'command_id'],
+});

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { contract } from './contract.js';
+import { ObjectId, TaskId } from './ids.js';
+import { limits } from './limits.js';
+import { prose, proseBytes } from './text.js';
+
+export const taskDiff = contract({
+  name: 'task_diff',
+  summary: 'What a Task has changed so far, as a unified diff or as numbers.',
+  input: z.strictObject({
+    task_id: TaskId,
+    /** Files and numbers only. */
+    stat: z.boolean().default(false),
+  }),
+  output: z.strictObject({
+    /** Null before the Task was prepared. */
+    base: ObjectId.nullable(),
+    commit: ObjectId.nullable(),
+    text: z.string(),
+    /** The text ends before the diff does: `task patch` has all of it. */
+    truncated: z.boolean(),
+    files_changed: z.int(),
+    additions: z.int(),
+    deletions: z.int(),
+  }),
+  errors: ['not_found'],
+  positional: ['task_id'],
+});
+
+/** A branch that was asked for and changes what a CI system would run waits until a person has seen it (H39). */
+export const CiApproval = z.strictObject({
+  /** A hash over commit and changes: what `approve` must say. */
+  digest: z.string(),
+  files: z.array(z.string()),
+  diff: z.string(),
+  truncated: z.boolean(),
+});
+
+export const PullRequest = z.strictObject({
+  number: z.int(),
+  url: z.string(),
+  state: z.enum(['open', 'closed', 'merged']),
+  /** False: there was one for this branch already. */
+  created: z.boolean(),
+});
+export type PullRequest = z.output<typeof PullRequest>;
+
+export const taskPush = contract({
+  name: 'task_push',
+  summary: 'Push the branch of a Task to the origin of its repository; on request with a pull request.',
+  input: z.strictObject({
+    task_id: TaskId,
+    pull_request: z.boolean().default(false),
+    /** Of the pull request; else the Task's own. */
+    title: prose(255).optional(),
+    body: proseBytes(limits.pullRequestBytes).optional(),
+    /** Branch that the pull request goes to; else the default branch. */
+    target: z.string().min(1).max(255).optional(),
+    /** The digest of the changes to CI files, from a call before: a person has read them. */
+    approve: z.string().max(80).optional(),
+  }),
+  output: z.strictObject({
+    state: z.enum(['pushed', 'waiting_for_approval']),
+    branch: z.string(),
+    commit: ObjectId,
+    /** The origin held this commit under this branch already. */
+    already: z.boolean(),
+    approval: CiApproval.nullable(),
+    pull_request: PullRequest.nullable(),
+  }),
+  errors: ['not_found', 'conflict', 'not_allowed', 'source_unavailable', 'source_refused'],
+  positional: ['task_id'],
+});
