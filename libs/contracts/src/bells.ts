@@ -11,6 +11,8 @@ export const objectPaths = {
   request: '/v1/jobs/:job/request',
   /** GET with Range, job token: the bundle of the pinned base (H29). */
   bundle: '/v1/jobs/:job/bundle',
+  /** GET, job token: settings, environment and secrets of the repository, for the sandbox only (JobSettings). */
+  settings: '/v1/jobs/:job/settings',
   /** PUT, job token, write once; also after the lease's end: then it is kept as a rescue (D20). */
   pack: '/v1/jobs/:job/epochs/:epoch/packs/:commit',
   /** PUT, job token, create only: what the session said, by segment (H17). */

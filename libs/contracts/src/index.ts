@@ -91,6 +91,20 @@ export {
   setWorkPlan,
   WorkPlan,
 } from './member.js';
+export {
+  EgressHost,
+  GitRef,
+  JobSettings,
+  RepositoryCredential,
+  RepositoryName,
+  RepositoryView,
+  RepositoryWanted,
+  repoAdd,
+  repoCheck,
+  repoList,
+  repoRemove,
+  VariableName,
+} from './repositories.js';
 export { systemCodeOf } from './system-code.js';
 export { CiApproval, PullRequest, taskDiff, taskPush } from './task-out.js';
 export {

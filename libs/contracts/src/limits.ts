@@ -78,6 +78,21 @@ export const limits = {
   packInflatedBytes: 2 * 1024 ** 3 - 1,
   packObjects: 500_000,
   gitSeconds: 600,
+  /** One fetch from an origin. */
+  fetchSeconds: 1_800,
+  /** Before a check of a repository answers. */
+  checkSeconds: 30,
+  /** Tasks for which one controller asks origins at once, beside those of `preparingAtOnce`. */
+  fetchingAtOnce: 4,
+  /** A mirror that no Task used for so long goes. */
+  mirrorUnusedMs: 14 * 86_400_000,
+  repositories: 1_000,
+  repositoryUrl: 2048,
+  repositoryCommand: 8192,
+  repositoryEgress: 64,
+  repositoryVariables: 64,
+  repositoryVariableBytes: 4096,
+  repositorySecretBytes: 16 * 1024,
   sourceObjects: 5_000_000,
   workspaceBytes: 1024 ** 3,
   storeBytes: 16 * 1024 ** 3,

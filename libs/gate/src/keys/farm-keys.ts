@@ -5,6 +5,7 @@ import { canonicalJson } from '#contracts';
 import { fingerprintOf, newPrivateKey, privateKeyOf, rawPublicKey, signText } from './ed25519.js';
 import { createPrivateJson } from './private-json.js';
 import { SigningKeys } from './signing-keys.js';
+import { openVault, type Vault } from './vault.js';
 
 const Enrolment = z.strictObject({ private_key: z.string() });
 const HashKey = z.strictObject({ id: z.string(), key: z.string() });
@@ -27,6 +28,7 @@ export interface FarmKeys {
   readonly signing: SigningKeys;
   readonly enrolment: EnrolmentKey;
   readonly inputs: InputHasher;
+  readonly vault: Vault;
   /** Authenticates short texts of our own, such as challenges. */
   seal(text: string): string;
 }
@@ -46,6 +48,7 @@ export async function openFarmKeys(folder: string, now: () => number = Date.now)
   const secret = createSecretKey(Buffer.from(hashing.key, 'base64url'));
   return {
     signing,
+    vault: await openVault(folder),
     enrolment: { raw, fingerprint: fingerprintOf(raw), sign: (text) => signText(enrolmentKey, text) },
     inputs: {
       keyId: hashing.id,

@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import { contract } from './contract.js';
+import { ObjectId, PoolName } from './ids.js';
+import { limits } from './limits.js';
+import { proseBytes, storable } from './text.js';
+
+/** What people call a registered repository. */
+export const RepositoryName = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^[a-z0-9][a-z0-9._-]*$/);
+
+/** A branch, a tag or a whole commit id, by git's own rules for names. */
+export const GitRef = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))(?!@$)[^\p{Cc} ~^:?*[\\]+(?<![/.])$/u);
+
+/** A host that a Task's sandbox may reach: `registry.example.com`, `*.example.com`, with a port if it is not 443. */
+export const EgressHost = z
+  .string()
+  .max(260)
+  .regex(/^(\*\.)?([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(:\d{1,5})?$/);
+
+/** Not `LONGSHORE_…`: those are the farm's own. */
+export const VariableName = z
+  .string()
+  .max(128)
+  .regex(/^(?!LONGSHORE_)[A-Za-z_][A-Za-z0-9_]*$/);
+
+const variables = (valueBytes: number) =>
+  z
+    .record(VariableName, storable(valueBytes))
+    .refine((given) => Object.keys(given).length <= limits.repositoryVariables, {
+      params: { rule: `max_keys:${limits.repositoryVariables}` },
+    });
+
+/** How the controller opens the origin. Sealed when it is kept, never answered. */
+export const RepositoryCredential = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('none') }),
+  z.strictObject({
+    kind: z.literal('token'),
+    /** Most hosts take any name beside a token. */
+    username: storable(255)
+      .refine((name) => name !== '' && !/[\r\n:]/.test(name), { params: { rule: 'username' } })
+      .default('x-access-token'),
+    token: storable(limits.repositorySecretBytes).refine((token) => token !== '' && !/[\r\n]/.test(token), {
+      params: { rule: 'one_line' },
+    }),
+  }),
+  z.strictObject({ kind: z.literal('ssh_key'), private_key: storable(limits.repositorySecretBytes) }),
+]);
+export type RepositoryCredential = z.output<typeof RepositoryCredential>;
+
+/** What is done about what a commit only points to. */
+const Pointed = z.enum(['report', 'fetch']);
+
+const CredentialKind = z.enum(['none', 'token', 'ssh_key']);
+
+export const RepositoryView = z.strictObject({
+  name: RepositoryName,
+  project: PoolName,
+  url: z.string(),
+  default_branch: z.string().nullable(),
+  credential: CredentialKind,
+  setup: z.string().nullable(),
+  verify: z.string().nullable(),
+  egress: z.array(z.string()),
+  environment: z.record(z.string(), z.string()),
+  /** Names only. */
+  secrets: z.array(z.string()),
+  lfs: Pointed,
+  submodules: Pointed,
+  /** Fingerprints of the ssh host's known keys. */
+  host_keys: z.array(z.string()),
+  added_by: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type RepositoryView = z.output<typeof RepositoryView>;
+
+export const repoAdd = contract({
+  name: 'repo_add',
+  summary: 'Register a git repository that Tasks start from, with the credential that opens it.',
+  input: z.strictObject({
+    name: RepositoryName,
+    /** `https://host/path`, `ssh://user@host/path` or `user@host:path`; without credentials. */
+    url: storable(limits.repositoryUrl),
+    /** Keeps mirrors and warm workspaces of one project from another's. */
+    project: PoolName.optional(),
+    /** Else the branch that the origin's HEAD names. */
+    default_branch: GitRef.optional(),
+    credential: RepositoryCredential.optional(),
+    /** Lines of known_hosts; without them the keys of the first contact are taken. */
+    host_keys: storable(limits.repositorySecretBytes).optional(),
+    /** Run once in a new workspace, in the sandbox. */
+    setup: proseBytes(limits.repositoryCommand).optional(),
+    /** Run by the farm on the final tree. */
+    verify: proseBytes(limits.repositoryCommand).optional(),
+    /** Hosts that the sandbox may reach. */
+    egress: z.array(EgressHost).max(limits.repositoryEgress).optional(),
+    /** For the sandbox only. */
+    environment: variables(limits.repositoryVariableBytes).optional(),
+    /** For the sandbox only; sealed, never answered. */
+    secrets: variables(limits.repositorySecretBytes).optional(),
+    lfs: Pointed.optional(),
+    submodules: Pointed.optional(),
+    /** Changes the one of this name: what is not given stays as it is. */
+    replace: z.boolean().default(false),
+  }),
+  output: RepositoryView,
+  errors: ['conflict', 'not_found', 'source_refused'],
+  positional: ['name', 'url'],
+});
+
+export const repoCheck = contract({
+  name: 'repo_check',
+  summary: 'Ask the origin of a repository whether it answers, takes the credential and has the branch.',
+  input: z.strictObject({ name: RepositoryName }),
+  output: z.strictObject({
+    name: RepositoryName,
+    url: z.string(),
+    /** A Task could start from it. */
+    usable: z.boolean(),
+    branch: z.string().nullable(),
+    commit: ObjectId.nullable(),
+    /** What the last commit only points to; null where the origin did not say in time. */
+    lfs: z.strictObject({ files: z.int(), bytes: z.int(), paths: z.array(z.string()) }).nullable(),
+    submodules: z.array(z.strictObject({ path: z.string(), commit: ObjectId, url: z.string().nullable() })).nullable(),
+    host_keys: z.array(z.string()),
+    /** What a person should know, in sentences. */
+    notes: z.array(z.string()),
+    /** Why no Task could start from it. */
+    problem: z.strictObject({ code: z.string(), detail: z.string(), hint: z.string().nullable() }).nullable(),
+  }),
+  errors: ['not_found'],
+  positional: ['name'],
+});
+
+export const repoList = contract({
+  name: 'repo_list',
+  summary: 'The registered repositories, by name.',
+  input: z.strictObject({
+    limit: z.int().min(1).max(limits.pageMax).default(50),
+    cursor: RepositoryName.optional(),
+  }),
+  output: z.strictObject({ items: z.array(RepositoryView), next_cursor: z.string().nullable() }),
+});
+
+export const repoRemove = contract({
+  name: 'repo_remove',
+  summary: 'Forget a repository, its credential, its secrets and its mirror.',
+  input: z.strictObject({ name: RepositoryName }),
+  output: z.strictObject({ name: RepositoryName, removed: z.literal(true) }),
+  errors: ['not_found', 'conflict'],
+  positional: ['name'],
+});
+
+/** What a Task names as its source: a registered repository by its name, or a URL. */
+export const RepositoryWanted = z
+  .strictObject({
+    name: RepositoryName.optional(),
+    url: storable(limits.repositoryUrl).optional(),
+    /** Branch, tag or commit; else the default branch. */
+    ref: GitRef.optional(),
+  })
+  .refine(({ name, url }) => (name === undefined) !== (url === undefined), { params: { rule: 'name_or_url' } });
+export type RepositoryWanted = z.output<typeof RepositoryWanted>;
+
+/** What a job's sandbox is given of the repository that its Task started from: by GET with the job token only. */
+export const JobSettings = z.strictObject({
+  /** Null: the Task has no registered repository. */
+  repository: z
+    .strictObject({
+      name: z.string().nullable(),
+      project: z.string(),
+      /** Without credentials. */
+      origin: z.string(),
+      setup: z.string().nullable(),
+      verify: z.string().nullable(),
+      egress: z.array(z.string()),
+      environment: z.record(z.string(), z.string()),
+      secrets: z.record(z.string(), z.string()),
+    })
+    .nullable(),
+});
+export type JobSettings = z.output<typeof JobSettings>;
