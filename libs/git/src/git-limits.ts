@@ -18,6 +18,8 @@ export interface GitLimits {
   readonly diskFloorBytes: number;
   /** Seconds for one git process. */
   readonly gitSeconds: number;
+  /** Seconds for one fetch from an origin. */
+  readonly fetchSeconds: number;
   /** Address space of one git process, where the system can limit it. */
   readonly gitMemoryBytes: number;
   /** Bytes of stdout that are held in memory. */

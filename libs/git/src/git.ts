@@ -23,6 +23,10 @@ export interface GitCall {
   readonly accept?: readonly number[] | 'any';
   readonly limits?: Partial<GitLimits>;
   readonly signal?: AbortSignal;
+  /** No file that git writes gets larger; git is ended by the system where one would (H30). */
+  readonly maxFileBytes?: number;
+  /** A process group of its own, ended as a whole: what talks to a network outlives the git that began it. */
+  readonly group?: boolean;
 }
 
 export interface GitAnswer {
@@ -41,13 +45,16 @@ export interface GitAnswer {
  */
 export async function git(args: readonly string[], call: GitCall = {}): Promise<GitAnswer> {
   const limits = gitLimits(call.limits);
-  const ended = await execa(...command(args, call), {
+  const running = execa(...command(args, call), {
     ...surroundings(call),
     ...given(call.input),
     encoding: 'buffer',
     stripFinalNewline: false,
     maxBuffer: { stdout: limits.gitOutputBytes, stderr: 1024 * 1024 },
   });
+  const watch = call.group === true ? watchGroup(running.pid, call) : undefined;
+  const alone = await running.finally(() => watch?.stop());
+  const ended = { ...alone, ...watch?.ended() };
   const stdout = Buffer.from(ended.stdout);
   const stderr = Buffer.from(ended.stderr).toString();
   if (ended.isMaxBuffer) throw new FarmError('too_large', `git ${args[0]} answered more than its limit.`);
@@ -131,19 +138,51 @@ export function diskFull(fault: unknown): FarmError | undefined {
 }
 
 // ulimit because RLIMIT_AS is inherited and git has no limit of its own: one delta of a few bytes can ask for gigabytes (H31)
-const limited = 'ulimit -v "$1" 2>/dev/null; shift; exec git "$@"';
+const limited = 'ulimit -v "$1" 2>/dev/null; [ "$2" = 0 ] || ulimit -f "$2"; shift 2; exec git "$@"';
 
 function command(args: readonly string[], call: GitCall): [string, readonly string[]] {
   // on the user's own machine and repository git takes what it takes
   if (call.settings === 'user') return ['git', args];
   const kibibytes = Math.floor(gitLimits(call.limits).gitMemoryBytes / 1024);
-  return ['/bin/sh', ['-c', limited, 'git', String(kibibytes), ...args]];
+  // POSIX counts files in blocks of 512 bytes
+  const blocks = Math.ceil((call.maxFileBytes ?? 0) / 512);
+  return ['/bin/sh', ['-c', limited, 'git', String(kibibytes), String(blocks), ...args]];
+}
+
+/** Ends the whole group at the time limit or the signal: execa would end its first process and wait for the others' pipes. */
+function watchGroup(pid: number | undefined, call: GitCall) {
+  let how: 'timedOut' | 'isCanceled' | undefined;
+  const end = (why: 'timedOut' | 'isCanceled') => () => {
+    how ??= why;
+    if (pid !== undefined) endGroup(pid);
+  };
+  const timer = setTimeout(end('timedOut'), gitLimits(call.limits).gitSeconds * 1000);
+  const cancel = end('isCanceled');
+  call.signal?.addEventListener('abort', cancel);
+  if (call.signal?.aborted === true) cancel();
+  return {
+    stop() {
+      clearTimeout(timer);
+      call.signal?.removeEventListener('abort', cancel);
+      // a helper that outlived its git
+      if (pid !== undefined) endGroup(pid);
+    },
+    ended: () => ({ timedOut: how === 'timedOut', isCanceled: how === 'isCanceled' }),
+  };
+}
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if (systemCodeOf(error) !== 'ESRCH') throw error;
+  }
 }
 
 function surroundings(call: GitCall) {
   return {
     ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
-    ...(call.signal === undefined ? {} : { cancelSignal: call.signal }),
+    ...(call.signal === undefined || call.group === true ? {} : { cancelSignal: call.signal }),
     env: gitEnvironment({
       settings: call.settings ?? 'farm',
       durable: call.durable ?? true,
@@ -156,7 +195,7 @@ function surroundings(call: GitCall) {
     }),
     extendEnv: false,
     reject: false,
-    timeout: gitLimits(call.limits).gitSeconds * 1000,
+    ...(call.group === true ? { detached: true } : { timeout: gitLimits(call.limits).gitSeconds * 1000 }),
     killSignal: 'SIGKILL',
   } as const;
 }

@@ -9,7 +9,7 @@ import { checkRoom, indexPack, inQuarantine } from './quarantine.js';
 import type { ObjectStore } from './store.js';
 
 /** Faults of old histories that hurt nobody. Names like `.git` and `..` are never let pass. */
-const tolerated = [
+export const tolerated = [
   'zeroPaddedFilemode',
   'zeroPaddedDate',
   'badFilemode',

@@ -1,6 +1,7 @@
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { syncToDisk } from './folders.js';
+import { systemCodeOf } from '#contracts';
+import { syncToDisk, withFolder } from './folders.js';
 import { git } from './git.js';
 import { type Oid, oidOf } from './oid.js';
 
@@ -23,14 +24,32 @@ export async function openStore(dir: string): Promise<ObjectStore> {
     await removeAbandoned(quarantines);
     return store;
   }
-  await mkdir(store.dir, { recursive: true });
-  await initBare(store.dir);
-  await mkdir(join(store.dir, 'bundles'), { recursive: true });
-  // last, because its presence says that the rest is there
-  await mkdir(quarantines, { recursive: true });
-  await syncToDisk(store.dir);
+  await mkdir(dirname(store.dir), { recursive: true });
+  await withFolder(dirname(store.dir), async (folder) => {
+    const draft = join(folder, 'store.git');
+    await fillStore(draft);
+    // whole or not there: two that make it at once do not meet in it
+    await rename(draft, store.dir).catch((error: unknown) => {
+      if (!isTaken(error)) throw error;
+    });
+  });
+  // what a process left half made before
+  if (!(await exists(quarantines))) await fillStore(store.dir);
   await syncToDisk(dirname(store.dir));
   return store;
+}
+
+async function fillStore(dir: string): Promise<void> {
+  await initBare(dir);
+  await mkdir(join(dir, 'bundles'), { recursive: true });
+  // last, because its presence says that the rest is there
+  await mkdir(join(dir, 'quarantine'), { recursive: true });
+  await syncToDisk(dir);
+}
+
+function isTaken(error: unknown): boolean {
+  const code = systemCodeOf(error);
+  return code === 'ENOTEMPTY' || code === 'EEXIST';
 }
 
 /** A bare repository without templates, hooks or gc, in which files are bytes. */
