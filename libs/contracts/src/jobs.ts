@@ -296,7 +296,16 @@ export const DispatchPayload = z.strictObject({
   task_directory: z.string(),
   /** Where the same Assignment last worked, so that its dependencies are warm (D15). */
   prefer: z.string().optional(),
-  isolation: z.strictObject({ required: z.array(z.string()).default([]) }).default({ required: [] }),
+  /** Dispatches of one Assignment share a workspace where they meet on one machine. */
+  assignment_id: z.string().max(64).optional(),
+  /** Backends that the workspace must be made with, best first; none: the best that the machine has. */
+  isolation: z
+    .strictObject({
+      required: z.array(z.string()).default([]),
+      /** Where none of those is there: another one, with the reason told, and not a refusal (W11). */
+      allow_fallback: z.boolean().default(false),
+    })
+    .default({ required: [], allow_fallback: false }),
 });
 export type DispatchPayload = z.output<typeof DispatchPayload>;
 
@@ -319,7 +328,12 @@ export const IsolationReport = z.strictObject({
   reasons: z.array(z.string()),
   prepare_ms: z.int(),
   capture_ms: z.int(),
+  /** Of the pack that came up. */
   bytes: z.int(),
+  /** Nothing had to be made anew: the workspace of the Dispatch before, or a template that stood already. */
+  warm: z.boolean().optional(),
+  /** What the setup command of the repository left is in it, or is not because it failed. */
+  setup: z.enum(['none', 'done', 'failed']).optional(),
 });
 export type IsolationReport = z.output<typeof IsolationReport>;
 

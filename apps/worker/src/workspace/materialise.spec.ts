@@ -38,7 +38,7 @@ async function make(required: string[]) {
       provider: 'scripted',
       base,
       task_directory: '.longshore/t_00000000',
-      isolation: { required },
+      isolation: { required, allow_fallback: false },
     },
     await bundleFor(store, base),
   );

@@ -138,7 +138,7 @@ async function aHome() {
         provider: 'scripted',
         base: job.base,
         task_directory,
-        isolation: { required: [] },
+        isolation: { required: [], allow_fallback: false },
       },
       bundle,
     );

@@ -14,7 +14,7 @@ const payload: DispatchPayload = {
   provider: 'scripted',
   base: '0'.repeat(40),
   task_directory: '.longshore/t_0a1b2c3d',
-  isolation: { required: [] },
+  isolation: { required: [], allow_fallback: false },
 };
 
 describe('the Task directory', () => {

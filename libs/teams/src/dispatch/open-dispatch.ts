@@ -119,6 +119,7 @@ function payloadOf(
     base: assignment.line_head,
     task_directory: taskDirectory(task.id),
     ...(last === undefined ? {} : { prefer: last }),
-    isolation: { required: [] },
+    assignment_id: assignment.id,
+    isolation: { required: [], allow_fallback: false },
   };
 }
