@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { type DispatchPayload, type DispatchResult, FarmError, type LeasedJob } from '#contracts';
+import { type DispatchPayload, type DispatchResult, FarmError, type LeasedJob, limits } from '#contracts';
 import { HeldLease } from '../claim/held-lease.js';
 import { faultOf, type Log } from '../log.js';
 import { type Handover, MemberCalls } from '../member-door/member-calls.js';
 import { LocalMemberDoor } from '../member-door/member-door.js';
 import { writePrivateFile } from '../private-file.js';
 import { type Instant, machineClock } from '../process/monotonic.js';
-import type { ProviderEvent } from '../provider/events.js';
+import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
 import type { ProviderSession } from '../provider/port.js';
 import { captureDispatch, packOf } from '../workspace/capture.js';
 import { checkFileReferences } from '../workspace/file-references.js';
@@ -14,18 +14,38 @@ import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { OwnerNotes } from '../workspace/owner-notes.js';
 import { removeFolder } from '../workspace/remove-folder.js';
 import { setAside } from '../workspace/salvage.js';
-import { Ending } from './ending.js';
+import { type EndCause, Ending } from './ending.js';
 import { failureOf, refusalOf } from './failure-report.js';
 import { followLease } from './follow-lease.js';
 import { OutputRoad } from './output-road.js';
 import { folderOf, type Prepared, payloadOf, prepare } from './preparation.js';
+import { refusalText, reminderText } from './reminder.js';
 import type { RunNeeds } from './run-needs.js';
-import { cutDetail, type SessionEnd } from './session-end.js';
+import { cutDetail, endOfFailure, type SessionEnd } from './session-end.js';
 import { SessionWatch } from './session-watch.js';
-import { giveBack, isolationReport, settle, type Work } from './settlement.js';
+import { giveBack, isolationReport, settle, type Work, withoutHandover } from './settlement.js';
+import { UsageSum } from './usage-sum.js';
 
 /** How a run left its slot: `held` when processes of it could not be ended (the slot is not used again). */
 export type SlotAfter = 'free' | 'held';
+
+type HandedEnd = Exclude<SessionEnd, { ended: 'refused' }>;
+
+/** What a session that goes on after its process is started with; `count` of the reminder that it is. */
+interface Resumption {
+  readonly ref: string;
+  readonly count: number;
+  readonly text: string;
+}
+
+/** What all processes of one session share. */
+interface Ground {
+  readonly prepared: Prepared;
+  readonly output: OutputRoad;
+  readonly usage: UsageSum;
+}
+
+type Ran = { readonly slot: SlotAfter } | { readonly end: HandedEnd; readonly reminders: number };
 
 /**
  * One Dispatch on this machine, from the claim to the farm's answer: prepare, run the provider, stop it and prove its tree empty,
@@ -117,7 +137,32 @@ export class DispatchRun {
     return 'free';
   }
 
+  /** One session, in one process or several: what ended without its last word goes on in the next (D1). */
   private async work(prepared: Prepared): Promise<SlotAfter> {
+    const { needs, lease } = this;
+    const ground: Ground = { prepared, output: new OutputRoad(needs.farm, lease, this.log), usage: new UsageSum() };
+    for (let again: Resumption | undefined; ; ) {
+      const ran = await this.runSession(ground, again);
+      if ('slot' in ran) return ran.slot;
+      const { end, reminders } = ran;
+      again = end.ended === 'silent' && end.goesOn ? this.resumption(prepared, reminders) : undefined;
+      if (again !== undefined) continue;
+      const handed = await this.handIn(end, ground, reminders);
+      if ('slot' in handed) return handed.slot;
+      again = handed;
+    }
+  }
+
+  /** How the session goes on after its process: not past its reminders, nor when somebody wants its end. */
+  private resumption({ provider }: Prepared, reminders: number, refused?: FarmError): Resumption | undefined {
+    const ref = this.session?.ref;
+    const count = reminders + 1;
+    if (!provider.resumes || ref === undefined || count > limits.handoverReminders) return undefined;
+    if (this.ending.cause !== undefined || this.lease.isLost) return undefined;
+    return { ref, count, text: refused === undefined ? reminderText(count) : refusalText(count, refused) };
+  }
+
+  private async runSession(ground: Ground, again: Resumption | undefined): Promise<Ran> {
     const { needs, lease, folder, ending } = this;
     const closing = new AbortController();
     const calls = new MemberCalls({
@@ -128,15 +173,17 @@ export class DispatchRun {
       signal: closing.signal,
     });
     const door = await LocalMemberDoor.open(calls, this.log);
-    const output = new OutputRoad(needs.farm, lease, this.log);
     let session: ProviderSession;
     try {
-      session = await this.startProvider(prepared, door);
+      session = await this.startProvider(ground.prepared, door, again);
     } catch (error) {
       await door.close();
-      return this.endUnstarted(error);
+      if (again === undefined) return { slot: await this.endUnstarted(error) };
+      this.log.warn({ fault: faultOf(error) }, 'the session could not go on');
+      return { end: unresumed(ending.cause), reminders: again.count };
     }
     this.session = session;
+    if (again !== undefined) this.say('reminded', { count: again.count });
     followLease(session.tree, lease, {
       onState: (state, cause) => this.say(state, cause === undefined ? {} : { cause }),
       beatSoon: needs.beatSoon,
@@ -147,9 +194,10 @@ export class DispatchRun {
       lease,
       ending,
       silenceMs: needs.silenceMs,
+      reminded: again?.count ?? 0,
       onEvent: (event) => {
-        output.write(event);
-        this.noteEvent(event);
+        ground.output.write(event);
+        this.noteEvent(event, ground.usage);
       },
       onReminder: (count) => this.say('reminded', { count }),
       onAcknowledged: () => needs.beatSoon(),
@@ -158,17 +206,20 @@ export class DispatchRun {
     const stopped = await this.stop(session, first);
     closing.abort(new Error('The session is over.'));
     await door.close();
-    if (!stopped) return 'held';
+    if (!stopped) return { slot: 'held' };
     await watch.drained();
     // taken while the session was being stopped: it stands (D6)
     const end = calls.handover === undefined ? first : orHandover(first, calls.handover);
-    if (end.ended === 'refused') return this.endRefused(end.failure);
-    return this.handIn(end, prepared, watch, output);
+    const { reminders } = watch;
+    if (end.ended !== 'refused') return { end, reminders };
+    if (again === undefined) return { slot: await this.endRefused(end.failure) };
+    return { end: unresumed(ending.cause, end.failure), reminders };
   }
 
   private async startProvider(
     { provider, request, payload }: Prepared,
     { door }: LocalMemberDoor,
+    again: Resumption | undefined,
   ): Promise<ProviderSession> {
     const { needs, lease, folder, ending } = this;
     for (let tries = 0; ; tries += 1) {
@@ -183,7 +234,8 @@ export class DispatchRun {
           workspace: folder.work,
           stateFolder: folder.state,
           instructions: request.instructions,
-          input: request.input,
+          input: again?.text ?? request.input,
+          ...(again === undefined ? {} : { resume: { ref: again.ref } }),
           memberDoor: door,
           repositoryInstructions: true,
           environment: needs.environment,
@@ -248,11 +300,10 @@ export class DispatchRun {
 
   /** Capture, upload, complete; the workspace goes when the farm has what is in it, or is kept aside. */
   private async handIn(
-    end: Exclude<SessionEnd, { ended: 'refused' }>,
-    prepared: Prepared,
-    watch: SessionWatch,
-    output: OutputRoad,
-  ): Promise<SlotAfter> {
+    end: HandedEnd,
+    { prepared, output, usage }: Ground,
+    reminders: number,
+  ): Promise<{ readonly slot: SlotAfter } | Resumption> {
     const { needs, lease, folder } = this;
     // while no beat is answered a capture waits (D18)
     await lease.sure();
@@ -268,12 +319,19 @@ export class DispatchRun {
     this.enter('uploading');
     await output.flush();
     try {
-      const settled = await settle(needs, lease, work, {
+      const ended = {
         ended: end.ended === 'lost' ? 'crashed' : end.ended,
-        result: this.resultOf(end, prepared, watch, work),
-      });
+        result: this.resultOf(end, prepared, usage, work),
+      } as const;
+      let settled = await settle(needs, lease, work, ended);
+      if (settled.how === 'refused') {
+        const again = this.resumption(prepared, reminders, settled.error);
+        if (again !== undefined) return again;
+        settled = await settle(needs, lease, work, withoutHandover(ended, settled.error, this.ending.cause));
+      }
       if (settled.how === 'unkept') return this.keepAside('another has the job, and the farm did not keep the work');
       if (settled.how === 'rescued') this.log.info('another has the job; the work is a rescue');
+      else if (settled.how === 'refused') throw settled.error;
       else this.say('completed', { ended: end.ended, state: settled.state, kept: settled.kept });
       if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured')
         return this.keepAside('the farm did not keep it');
@@ -284,7 +342,7 @@ export class DispatchRun {
       await giveBack(needs, lease, failureOf(error, 'upload_failed'));
       return this.keepAside(faultOf(error).detail);
     }
-    return 'free';
+    return { slot: 'free' };
   }
 
   private async capture({ marker }: Prepared): Promise<Work & { readonly ms: number }> {
@@ -299,9 +357,9 @@ export class DispatchRun {
   }
 
   private resultOf(
-    end: Exclude<SessionEnd, { ended: 'refused' }>,
+    end: HandedEnd,
     { isolation }: Prepared,
-    watch: SessionWatch,
+    usage: UsageSum,
     { capture, pack, ms }: Work & { readonly ms: number },
   ): z.input<typeof DispatchResult> {
     const ref = this.session?.ref;
@@ -309,7 +367,7 @@ export class DispatchRun {
       ...(end.ended === 'handover' ? { handover: { call_id: end.handover.call_id } } : {}),
       ...(capture.kind === 'captured' ? { commit: capture.commit } : {}),
       ...(ref === undefined ? {} : { session_ref: ref }),
-      usage: watch.usage,
+      usage: usage.total,
       isolation: isolationReport(isolation, ms, pack),
       ignored: { files: capture.ignored.files, bytes: capture.ignored.bytes },
       ...(end.ended === 'limited' ? { retry_after_ms: end.retryAfterMs } : {}),
@@ -317,9 +375,9 @@ export class DispatchRun {
     };
   }
 
-  private async keepAside(why: string): Promise<SlotAfter> {
+  private async keepAside(why: string): Promise<{ readonly slot: SlotAfter }> {
     await setAside(this.needs, this.folder, why);
-    return 'free';
+    return { slot: 'free' };
   }
 
   /** Beside the workspace, and its files into the capture, before the member hears that it was taken. */
@@ -339,7 +397,8 @@ export class DispatchRun {
     this.needs.beatSoon();
   }
 
-  private noteEvent(event: ProviderEvent): void {
+  private noteEvent(event: ProviderEvent, usage: UsageSum): void {
+    if (event.type === 'usage') usage.add(event);
     if (event.type === 'session') {
       this.lease.sessionRef = event.ref;
       this.enter('started');
@@ -354,6 +413,14 @@ export class DispatchRun {
     const { job, epoch } = this.lease;
     this.needs.line(event, { job, epoch, ...facts });
   }
+}
+
+/** A session that had begun and could not go on has said all that it will: its work is handed in. */
+function unresumed(cause: EndCause | undefined, failure?: ProviderFailure): HandedEnd {
+  if (cause !== undefined) return { ended: cause };
+  const end = failure === undefined ? undefined : endOfFailure(failure);
+  if (end?.ended === 'limited') return end;
+  return { ended: 'silent', detail: `The session could not go on: ${failure?.detail ?? 'it did not start again.'}` };
 }
 
 function orHandover(end: SessionEnd, handover: Handover): SessionEnd {

@@ -42,10 +42,11 @@ export class OutputRoad {
     this.start();
   }
 
-  /** Brings the rest up; returns when the farm has it or the lease is lost. */
+  /** Brings the rest up; returns when the farm has it or the lease is lost. More may be written after it. */
   async flush(): Promise<void> {
     this.closed = true;
     while (this.sending !== undefined) await this.sending;
+    this.closed = false;
   }
 
   private start(): void {

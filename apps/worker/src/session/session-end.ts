@@ -8,7 +8,9 @@ export type SessionEnd =
   | { readonly ended: 'refused'; readonly failure: ProviderFailure }
   | { readonly ended: 'handover'; readonly handover: Handover }
   | { readonly ended: 'limited'; readonly retryAfterMs: number; readonly detail: string }
-  | { readonly ended: 'silent' | 'crashed' | 'machine'; readonly detail: string }
+  /** `goesOn`: its process ended with its turn, as with a provider of one turn per process. */
+  | { readonly ended: 'silent'; readonly detail: string; readonly goesOn?: true }
+  | { readonly ended: 'crashed' | 'machine'; readonly detail: string }
   | { readonly ended: 'paused' | 'drained' | 'cancelled' | 'lost' };
 
 /** Until an overloaded provider that names no time is asked again. */

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { z } from 'zod';
-import { limits, type Usage } from '#contracts';
+import { limits } from '#contracts';
 import type { HeldLease, SteerOrder } from '../claim/held-lease.js';
 import type { MemberCalls } from '../member-door/member-calls.js';
 import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
@@ -18,6 +17,8 @@ interface WatchNeeds {
   readonly lease: HeldLease;
   readonly ending: Ending;
   readonly silenceMs: number;
+  /** Reminders that the session had before, in another process. */
+  readonly reminded: number;
   readonly onEvent: (event: ProviderEvent) => void;
   readonly onReminder: (count: number) => void;
   /** A signal reached the session or did not: tell the farm soon. */
@@ -29,14 +30,13 @@ interface WatchNeeds {
  * The end of a turn is known: without a handover the session is reminded, three times at most.
  */
 export class SessionWatch {
-  readonly usage: z.output<typeof Usage> = { requests: 0, input_tokens: 0, output_tokens: 0 };
   private readonly decided = Promise.withResolvers<SessionEnd>();
   private readonly exitSeen = Promise.withResolvers<Extract<ProviderEvent, { type: 'exit' }>>();
   private turnSeen = Promise.withResolvers<void>();
   private over = false;
   private accepted = false;
   private failure: ProviderFailure | undefined;
-  private reminders = 0;
+  private told: number;
   private finishedTurn = false;
   private readonly steered = new Set<number>();
   private readonly pumped: Promise<void>;
@@ -44,12 +44,20 @@ export class SessionWatch {
 
   constructor(private readonly needs: WatchNeeds) {
     const { calls, ending, lease } = needs;
+    this.told = needs.reminded;
     void calls.whenHandedOver.then(() => this.afterHandover());
     void ending.reached.then(() => this.afterEnding());
     lease.on('steer', (orders) => void this.steer(orders));
-    lease.on('interrupt', () => void needs.session.interrupt());
+    lease.on('interrupt', () => {
+      if (!this.over) void needs.session.interrupt();
+    });
     this.pumped = this.pump();
     this.watchSilence();
+  }
+
+  /** All that the session was given so far. */
+  get reminders(): number {
+    return this.told;
   }
 
   async end(): Promise<SessionEnd> {
@@ -76,12 +84,6 @@ export class SessionWatch {
     switch (event.type) {
       case 'session':
         this.accepted = true;
-        break;
-      case 'usage':
-        this.usage.requests += event.requests;
-        this.usage.input_tokens += event.input_tokens;
-        this.usage.output_tokens += event.output_tokens;
-        if (event.cost_usd !== undefined) this.usage.cost_usd = (this.usage.cost_usd ?? 0) + event.cost_usd;
         break;
       case 'failed':
         this.failure = event.failure;
@@ -133,7 +135,8 @@ export class SessionWatch {
         failure: this.failure ?? { class: 'crash', detail: 'It ended before it took the session.' },
       });
     } else if (this.failure !== undefined) this.decide(endOfFailure(this.failure));
-    else if (this.finishedTurn) this.decide({ ended: 'silent', detail: 'The session ended without a handover.' });
+    else if (this.finishedTurn)
+      this.decide({ ended: 'silent', detail: 'The session ended without a handover.', goesOn: true });
     else this.decide({ ended: 'crashed', detail: 'The provider ended in the middle of its work.' });
   }
 
@@ -143,16 +146,17 @@ export class SessionWatch {
     // while no beat is answered nothing is sent or counted (D18)
     if ((await lease.sure()) === 'lost') return;
     if (this.over || calls.handover !== undefined || this.failure !== undefined || !this.finishedTurn) return;
-    if (this.reminders >= limits.handoverReminders) {
-      return this.decide({ ended: 'silent', detail: `No handover after ${this.reminders} reminders.` });
+    if (this.told >= limits.handoverReminders) {
+      return this.decide({ ended: 'silent', detail: `No handover after ${this.told} reminders.` });
     }
-    this.reminders += 1;
+    this.told += 1;
+    const count = this.told;
     this.finishedTurn = false;
     this.turnSeen = Promise.withResolvers();
-    onReminder(this.reminders);
-    const answer = await session.say({ kind: 'reminder', count: this.reminders, text: reminderText(this.reminders) });
-    if (answer === 'delivered') return;
+    const answer = await session.say({ kind: 'reminder', count, text: reminderText(count) });
+    if (answer === 'delivered') return onReminder(count);
     // its process is at its end, or it takes nothing: the exit says which
+    this.told -= 1;
     this.finishedTurn = true;
     await Promise.race([this.exitSeen.promise, pause(lastWordsMs, undefined, { ref: false })]);
     await this.conclude();
@@ -161,7 +165,7 @@ export class SessionWatch {
   private async steer(orders: readonly SteerOrder[]): Promise<void> {
     const { session, lease, onAcknowledged } = this.needs;
     for (const { seq, text } of orders) {
-      if (this.steered.has(seq)) continue;
+      if (this.over || this.steered.has(seq)) continue;
       this.steered.add(seq);
       let outcome = await session.steer(text);
       // between two turns: it begins one

@@ -11,6 +11,7 @@ import type { Capture, WrittenFile } from '#git';
 import type { HeldLease } from '../claim/held-lease.js';
 import { untilAnswered } from '../controller/until-answered.js';
 import { type PackTaken, sendPack } from '../workspace/pack-road.js';
+import type { EndCause } from './ending.js';
 import type { FailureReport } from './failure-report.js';
 import type { RunNeeds } from './run-needs.js';
 import { cutDetail } from './session-end.js';
@@ -30,7 +31,9 @@ export type Settled =
   /** The lease is somebody else's; the farm has the work as a rescue (D20). */
   | { readonly how: 'rescued' }
   /** The same, but the farm has not. */
-  | { readonly how: 'unkept' };
+  | { readonly how: 'unkept' }
+  /** Nothing was changed: the handover does not hold (D1). */
+  | { readonly how: 'refused'; readonly error: FarmError };
 
 /** Long: the farm unpacks, checks and applies before it answers. */
 const completeTimeoutMs = 120_000;
@@ -42,7 +45,6 @@ const completeTimeoutMs = 120_000;
  * @throws FarmError `commit_refused` and other refusals of the farm
  */
 export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end: Ended): Promise<Settled> {
-  let ending = end;
   for (let refusals = 0; refusals < refusalsMost; ) {
     const lost = (await lease.sure()) === 'lost';
     const { fence } = lease;
@@ -54,14 +56,13 @@ export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end:
       continue;
     }
     try {
-      return { how: 'completed', ...(await complete(needs, lease, ending)) };
+      return { how: 'completed', ...(await complete(needs, lease, end)) };
     } catch (error) {
       if (!(error instanceof FarmError)) throw error;
       if (error.code === 'stale_lease') {
         refusals += 1;
         lease.question(fence);
-      } else if (error.code === 'handover_refused' && ending.ended === 'handover')
-        ending = withoutHandover(ending, error);
+      } else if (error.code === 'handover_refused' && end.ended === 'handover') return { how: 'refused', error };
       else throw error;
     }
   }
@@ -98,9 +99,14 @@ async function complete(
   }
 }
 
-/** D1, as far as a provider that was stopped cannot be asked again: the successor is told by the farm. */
-function withoutHandover({ result: { handover: _, ...result } }: Ended, error: FarmError): Ended {
-  return { ended: 'silent', result: { ...result, detail: cutDetail(`The handover was refused: ${error.detail}`) } };
+/** D1: the end of a session that can not be asked again; `cause`: somebody wanted it. */
+export function withoutHandover(
+  { result: { handover: _, ...result } }: Ended,
+  error: FarmError,
+  cause: EndCause | undefined,
+): Ended {
+  const ended = cause === undefined || cause === 'lost' ? 'silent' : cause;
+  return { ended, result: { ...result, detail: cutDetail(`The handover was refused: ${error.detail}`) } };
 }
 
 /** Gives the lease back; one that is stale by now needs no word. */

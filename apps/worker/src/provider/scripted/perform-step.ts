@@ -17,7 +17,7 @@ export async function performStep(step: Step, scene: StepScene): Promise<StepOut
   if (run !== undefined) return runStep(run, scene);
   if (call !== undefined) return callStep(call, scene);
   if (wait !== undefined) return report(awaitCondition(wait, scene.interrupted));
-  if (usage !== undefined) return report(scene.emit({ type: 'usage', ...usage, ...costOf(usage.cost_usd) }));
+  if (usage !== undefined) return report(scene.emit({ type: 'usage', ...onlySet(usage) }));
   if (fail !== undefined) return failStep(fail, scene);
   return performFault(step, scene);
 }
@@ -36,7 +36,7 @@ async function performFault(step: Step, scene: StepScene): Promise<StepOutcome> 
     return asTool('grandchild', '', scene, async () => ({ passed: true, text: await startGrandchild(grandchild) }));
   }
   if (step.crash !== undefined) process.kill(process.pid, 'SIGKILL');
-  return 'end';
+  return step.exit === undefined ? 'end' : 'left';
 }
 
 async function report(done: Promise<void>): Promise<StepOutcome> {
@@ -115,8 +115,14 @@ export function failureOf(fail: NonNullable<Step['fail']>): ProviderFailure {
   return { class: fail.class, detail };
 }
 
-function costOf(cost: number | undefined): { readonly cost_usd?: number } {
-  return cost === undefined ? {} : { cost_usd: cost };
+/** The counts, and of the rest what was given. */
+function onlySet({ cache_read_tokens, model, cost_usd, ...counts }: NonNullable<Step['usage']>) {
+  return {
+    ...counts,
+    ...(cache_read_tokens === undefined ? {} : { cache_read_tokens }),
+    ...(model === undefined ? {} : { model }),
+    ...(cost_usd === undefined ? {} : { cost_usd }),
+  };
 }
 
 function errorText(error: unknown): string {

@@ -10,6 +10,9 @@ export const ScriptedOrder = z.discriminatedUnion('type', [
     epoch: z.int().min(1),
     /** Holds a MemberDoorFile; readable by this user only, gone once the session began. */
     door_file: z.string(),
+    /** What a session leaves for another process that goes on with it; `ref` only there. */
+    memory_file: z.string(),
+    ref: z.string().optional(),
   }),
   z.strictObject({
     type: z.literal('say'),

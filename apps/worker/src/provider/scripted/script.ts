@@ -1,5 +1,6 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { limits } from '#contracts';
 
 /**
  * A script for the scripted provider: what a model would do, without one. A list of steps for the first turn, others for the
@@ -51,6 +52,8 @@ const actions = {
     requests: z.int().min(0).default(1),
     input_tokens: z.int().min(0).default(0),
     output_tokens: z.int().min(0).default(0),
+    cache_read_tokens: z.int().min(0).optional(),
+    model: z.string().min(1).max(limits.modelChars).optional(),
     cost_usd: z.number().min(0).optional(),
   }),
   /** An error of the provider's service. `refuse_start`: it comes before the session does. */
@@ -80,6 +83,8 @@ const actions = {
   ]),
   /** The end of the turn. */
   end: bare,
+  /** The end of the turn and then of the process, as of a provider that does one turn in each. */
+  exit: bare,
 } as const;
 
 const actionNames = Object.keys(actions);
@@ -102,6 +107,7 @@ const Step = z.preprocess(
       flood: actions.flood.optional(),
       grandchild: actions.grandchild.optional(),
       end: actions.end.optional(),
+      exit: actions.exit.optional(),
     })
     .superRefine((step, context) => {
       const named = Object.keys(step).filter((key) => key !== 'when');

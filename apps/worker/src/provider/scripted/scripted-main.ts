@@ -8,8 +8,8 @@ async function emit(report: ScriptedReport): Promise<void> {
   if (!process.stdout.write(`${JSON.stringify(report)}\n`)) await once(process.stdout, 'drain');
 }
 
-function leave(): void {
-  process.stdout.write('', () => process.exit(1));
+function leave(code: number): void {
+  process.stdout.write('', () => process.exit(code));
 }
 
 async function main(): Promise<void> {
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
       continue;
     }
     session = await ScriptedSession.begin(order, emit, leave);
-    if (session === undefined) return leave();
+    if (session === undefined) return leave(1);
     void session.start();
   }
 }

@@ -150,7 +150,9 @@ steps:
     });
     expect(modes.map((mode) => mode & 0o777)).toEqual([0o600]);
     await untilEvent(session, (event) => event.type === 'session');
-    await until(async () => (await readdir(join(workspace, '.state'))).length === 0);
+    await until(async () =>
+      (await readdir(join(workspace, '.state'))).every((file) => !file.startsWith('member-door')),
+    );
   });
 
   it('reports a crash that nobody asked for, and an answer that never came as uncertain', async () => {

@@ -18,7 +18,7 @@ type WithoutId<Order> = Order extends Question ? Omit<Order, 'id'> : never;
 /** No model: does the steps of a YAML script that the prompt holds. The embedded default, the demo, the tests. */
 export const scriptedProvider: Provider = {
   name: 'scripted',
-  resumes: false,
+  resumes: true,
   availability: async () => ({ usable: true }),
 
   async start(request) {
@@ -72,6 +72,8 @@ class ScriptedProviderSession implements ProviderSession {
       input: request.input,
       epoch: request.marker.epoch,
       door_file: doorFile,
+      memory_file: join(request.stateFolder, 'scripted-session.json'),
+      ...(request.resume === undefined ? {} : { ref: request.resume.ref }),
     });
   }
 

@@ -1,11 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { cutText } from '../events.js';
-import { scriptWhenThereIsNone } from './example-script.js';
-import { continuationKind, findScript } from './find-script.js';
 import { MemberClient } from './member-client.js';
 import { failureOf, performStep } from './perform-step.js';
 import type { ScriptedOrder, ScriptedReport } from './protocol.js';
 import { parseScript, type Script, type ScriptMistake, type Step } from './script.js';
+import { newMemory, readMemory, type SessionMemory, writeMemory } from './session-memory.js';
 
 type Begin = Extract<ScriptedOrder, { type: 'begin' }>;
 type Later = Exclude<ScriptedOrder, Begin>;
@@ -13,48 +11,67 @@ type Later = Exclude<ScriptedOrder, Begin>;
 /** The session of one Dispatch: turns of steps, one at a time, and orders that come in between. */
 export class ScriptedSession {
   private turn: AbortController | undefined;
-  private reminder = 0;
+  private leaving = false;
 
   private constructor(
     private readonly begun: Begin,
     private readonly script: Script,
     private readonly door: MemberClient,
     private readonly emit: (report: ScriptedReport) => Promise<void>,
-    private readonly over: () => void,
+    private readonly leave: (code: number) => void,
+    private readonly memory: SessionMemory,
   ) {}
 
-  /** Finds the script and begins; undefined where the session was refused, which has been reported. */
+  /** Finds the script and begins, or goes on; undefined where the session was refused, which has been reported. */
   static async begin(
     begin: Begin,
     emit: (report: ScriptedReport) => Promise<void>,
-    over: () => void,
+    leave: (code: number) => void,
   ): Promise<ScriptedSession | undefined> {
-    const parsed = parseScript(findScript(begin.instructions, begin.input) ?? scriptWhenThereIsNone);
+    const { instructions, input, ref, memory_file } = begin;
+    const memory = ref === undefined ? newMemory(instructions, input) : await readMemory(memory_file, ref);
+    if (memory === undefined) {
+      await emit({ type: 'failed', failure: { class: 'invalid', detail: 'There is no such session to go on with.' } });
+      return undefined;
+    }
+    const parsed = parseScript(memory.script);
     if (!parsed.ok) {
       await emit({ type: 'failed', failure: { class: 'invalid', detail: describeMistakes(parsed.mistakes) } });
       return undefined;
     }
-    const session = new ScriptedSession(begin, parsed.script, await MemberClient.fromFile(begin.door_file), emit, over);
-    const refusal = session.stepsNow(parsed.script.steps)[0]?.fail;
+    const door = await MemberClient.fromFile(begin.door_file);
+    const session = new ScriptedSession(begin, parsed.script, door, emit, leave, memory);
+    const refusal = session.stepsNow(session.firstSteps)[0]?.fail;
     if (refusal?.refuse_start === true) {
       await emit({ type: 'failed', failure: failureOf(refusal) });
       return undefined;
     }
-    await emit({ type: 'session', ref: randomUUID() });
+    await writeMemory(memory_file, memory);
+    await emit({ type: 'session', ref: memory.ref });
+    if (ref !== undefined) await emit({ type: 'message', text: cutText(`I was told: ${input}`) });
     return session;
   }
 
   start(): Promise<void> {
-    return this.play(this.script.steps);
+    return this.play(this.firstSteps);
+  }
+
+  /** What a process that goes on with a session was told is a reminder. */
+  private get firstSteps(): readonly Step[] {
+    return this.begun.ref === undefined ? this.script.steps : this.script.on_reminder;
   }
 
   /** Answers the order at once; a turn that it begins goes on by itself. */
   async hear(order: Later): Promise<void> {
     const running = this.turn;
+    if (this.leaving) return;
     if (order.type === 'say') {
       await this.emit({ type: 'ack', id: order.id, delivery: running === undefined ? 'delivered' : 'not_running' });
       if (running !== undefined) return;
-      if (order.kind === 'reminder') this.reminder = order.count;
+      if (order.kind === 'reminder') {
+        this.memory.reminder = order.count;
+        await writeMemory(this.begun.memory_file, this.memory);
+      }
       void this.play(order.kind === 'reminder' ? this.script.on_reminder : this.script.on_continuation);
       return;
     }
@@ -68,11 +85,17 @@ export class ScriptedSession {
     this.turn = turn;
     const how = await this.playSteps(this.stepsNow(steps), turn.signal).catch(() => 'interrupted' as const);
     this.turn = undefined;
-    if (how === 'over') this.over();
-    else await this.emit({ type: 'turn_end', how: turn.signal.aborted ? 'interrupted' : how });
+    if (how === 'over') return this.leave(1);
+    const end = how === 'left' ? 'finished' : how;
+    this.leaving = how === 'left';
+    await this.emit({ type: 'turn_end', how: turn.signal.aborted ? 'interrupted' : end });
+    if (how === 'left') this.leave(0);
   }
 
-  private async playSteps(steps: readonly Step[], interrupted: AbortSignal): Promise<'finished' | 'failed' | 'over'> {
+  private async playSteps(
+    steps: readonly Step[],
+    interrupted: AbortSignal,
+  ): Promise<'finished' | 'left' | 'failed' | 'over'> {
     for (const step of steps) {
       interrupted.throwIfAborted();
       const outcome = await performStep(step, { door: this.door, interrupted, emit: this.emit });
@@ -83,12 +106,12 @@ export class ScriptedSession {
   }
 
   private stepsNow(steps: readonly Step[]): readonly Step[] {
-    const continuation = continuationKind(this.begun.input);
+    const continuation = this.memory.continuation;
     return steps.filter(({ when }) => {
       const epochs = when?.epoch === undefined ? [this.begun.epoch] : [when.epoch].flat();
       return (
         epochs.includes(this.begun.epoch) &&
-        (when?.reminder ?? this.reminder) === this.reminder &&
+        (when?.reminder ?? this.memory.reminder) === this.memory.reminder &&
         (when?.continuation ?? continuation) === continuation
       );
     });

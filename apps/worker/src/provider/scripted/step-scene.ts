@@ -10,5 +10,5 @@ export interface StepScene {
   emit(event: ProviderEvent): Promise<void>;
 }
 
-/** What a step says to its turn: go on, the turn is done, the turn has failed, or the whole session is over. */
-export type StepOutcome = 'next' | 'end' | 'failed' | 'over';
+/** What a step says to its turn: go on, the turn is done (also of this process), the turn has failed, or the session is over. */
+export type StepOutcome = 'next' | 'end' | 'left' | 'failed' | 'over';
