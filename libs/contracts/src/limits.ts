@@ -35,6 +35,11 @@ export const limits = {
   clockSkewSeconds: 30,
   // processes
   stopGraceMs: 10_000,
+  /** Processes and threads of one session. */
+  sandboxPids: 2048,
+  sandboxMemoryBytes: 8 * 1024 ** 3,
+  /** Before a host that a session asks for counts as away. */
+  egressConnectMs: 10_000,
   drainMs: 120_000,
   // providers
   /** One event's text; longer is cut and says so. */
@@ -97,6 +102,12 @@ export const limits = {
   workspaceBytes: 1024 ** 3,
   storeBytes: 16 * 1024 ** 3,
   diskFloorBytes: 512 * 1024 ** 2,
+  /** What one worker's templates, repositories and kept workspaces may take together. */
+  workerCacheBytes: 20 * 1024 ** 3,
+  /** A workspace whose Assignment does not go on here. */
+  keptWorkspaceMs: 24 * 3_600_000,
+  /** A template, or the repository of a base, that no workspace was laid above. */
+  templateUnusedMs: 7 * 86_400_000,
   gitMemoryBytes: 4 * 1024 ** 3,
   gitOutputBytes: 256 * 1024 ** 2,
   /** Tasks whose sources one controller makes ready at once. */

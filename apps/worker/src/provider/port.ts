@@ -54,6 +54,31 @@ export interface AvailabilityWish {
   readonly program?: string;
 }
 
+/** What a provider's program must see and reach inside a sandbox, beside the workspace and the system's own programs (H28). */
+export interface EnclosureNeeds {
+  /** Absolute paths: where the program lies with all that it loads. */
+  readonly readable: readonly string[];
+  /** Login and session folders of the account: what lies in them is visible to the agent (H35). */
+  readonly writable: readonly string[];
+  /** Hosts of the provider that no held key leads to: `api.example.com`. */
+  readonly hosts: readonly string[];
+  /**
+   * Keys that the proxy can add, so that the agent never sees them: in the request's account `upstream` is then the proxy's base
+   * URL, and the secret of this name only a stand-in (H35).
+   */
+  readonly keys: readonly ProviderKey[];
+}
+
+export interface ProviderKey {
+  /** Name among the account's `secrets`. */
+  readonly secret: string;
+  readonly header: string;
+  /** Before the key in the header's value: `Bearer `. */
+  readonly prefix?: string;
+  /** Base URL where the account names none. */
+  readonly upstream: string;
+}
+
 /** The MCP endpoint of this Dispatch on the worker. The token is a secret. */
 export interface MemberDoor {
   readonly url: string;
@@ -108,6 +133,8 @@ export interface Provider {
   readonly resumes: boolean;
   /** Cheap: looks at files and versions, spends nothing. */
   availability(wish?: AvailabilityWish): Promise<Availability>;
+  /** What its program needs inside a sandbox. A provider without it has no program and no model of its own. */
+  enclosureNeeds?(wish: AvailabilityWish): Promise<EnclosureNeeds>;
   /**
    * Resolves when the process runs under its guardian.
    * Throws `misconfigured` (the program cannot be started) or `stale_lease` (the lease is over already).

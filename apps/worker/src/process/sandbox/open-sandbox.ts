@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { FarmError } from '#contracts';
+import { childMain } from '../child-main.js';
+import type { TreeCommand } from '../guarded-tree.js';
+import {
+  type Bubblewrap,
+  bubblewrapArguments,
+  coverMounts,
+  findBubblewrap,
+  type Mount,
+  readMounts,
+  systemMounts,
+} from './bubblewrap.js';
+import { EgressProxy, requireUpstreams } from './egress-proxy.js';
+import { egressPort, memberDoorPort, type Sandbox, type SandboxRules } from './rules.js';
+import { makeSandboxFolder, type SandboxFolder, socketNames, withSocketPath } from './sandbox-folder.js';
+import { limitTree, type TreeLimits, wholeLimits } from './tree-limits.js';
+
+/**
+ * Makes ready what one session runs in; its enclosure may be used for several commands, one tree at a time.
+ *
+ * @throws FarmError `misconfigured` where this machine cannot give the rung: never a weaker one instead
+ */
+export async function openSandbox(rules: SandboxRules): Promise<Sandbox> {
+  requireUpstreams(rules.keys);
+  return rules.rung === 'bwrap' ? openWalls(rules) : openBare(rules);
+}
+
+/** No walls: limits at the rung `process`, and our proxy, which a program may use or not. */
+async function openBare(rules: SandboxRules): Promise<Sandbox> {
+  const { rung, egress, keys, onRefusedHost } = rules;
+  const isLimited = rung === 'process';
+  const limited = isLimited ? await limitTree(nameOfTree(), wholeLimits(rules.limits), false) : unlimited;
+  const proxy =
+    isLimited || keys.length > 0 ? await EgressProxy.open({ egress, keys, ...refusals(onRefusedHost) }) : undefined;
+  return {
+    rung,
+    enclosure: (command) => precede([...limited.outside, ...limited.inside], command),
+    environment: isLimited && proxy !== undefined ? proxyEnvironment(proxy.url()) : {},
+    upstreams: proxy?.upstreams() ?? {},
+    close: async () => {
+      await proxy?.close();
+      await limited.remove();
+    },
+  };
+}
+
+async function openWalls(rules: SandboxRules): Promise<Sandbox> {
+  const { stateFolder, egress, keys, onRefusedHost } = rules;
+  const path = process.env.PATH ?? '/usr/bin:/bin';
+  const bubblewrap = await findBubblewrap(path);
+  if (bubblewrap === undefined) {
+    throw new FarmError('misconfigured', 'This machine has no bubblewrap, which the sandbox rung bwrap needs.', {
+      hint: 'apt-get install bubblewrap, then longshore doctor.',
+    });
+  }
+  const home = homedir();
+  const folder = await makeSandboxFolder(stateFolder);
+  const mounts = await mountsOf(rules, folder, path, home);
+  const needsProxy = egress.hosts.length > 0 || keys.length > 0;
+  const proxy = needsProxy
+    ? await withSocketPath(stateFolder, socketNames.egress, (socket) =>
+        EgressProxy.open({ egress, keys, socket, ...refusals(onRefusedHost) }),
+      )
+    : undefined;
+  const limited = await limitTree(nameOfTree(), wholeLimits(rules.limits), true);
+  const relays = [
+    ...(rules.memberDoor === true ? [`${memberDoorPort}=${socketsInside}/${socketNames.memberDoor}`] : []),
+    ...(proxy === undefined ? [] : [`${egressPort}=${socketsInside}/${socketNames.egress}`]),
+  ];
+  const relay = relays.length === 0 ? [] : relayCommand(relays);
+  return {
+    rung: 'bwrap',
+    enclosure: (command) => walled(command, { bubblewrap, mounts, shared: folder.shared, limited, relay }),
+    environment: {
+      HOME: home,
+      TMPDIR: '/tmp',
+      ...(proxy === undefined ? {} : proxyEnvironment(proxy.url(egressPort))),
+    },
+    upstreams: proxy?.upstreams(egressPort) ?? {},
+    close: async () => {
+      await proxy?.close();
+      await limited.remove();
+    },
+  };
+}
+
+const socketsInside = '/run/longshore';
+
+async function mountsOf(
+  rules: SandboxRules,
+  folder: SandboxFolder,
+  path: string,
+  home: string,
+): Promise<readonly Mount[]> {
+  const own: readonly Mount[] = [
+    { kind: 'write', at: home, from: folder.home },
+    { kind: 'write', at: '/tmp', from: folder.tmp },
+    { kind: 'write', at: '/var/tmp', from: folder.tmp },
+    { kind: 'read', at: '/etc/hosts', from: folder.hosts },
+    { kind: 'write', at: socketsInside, from: folder.sockets },
+  ];
+  const node = await nodeFolder();
+  const shown = [
+    ...(await systemMounts(path, home)),
+    ...own,
+    ...(await readMounts([node, ...(await relayFiles()), ...rules.readable])),
+    ...(await writeMounts(rules.writable)),
+  ];
+  const covers = await coverMounts(rules.hidden, shown);
+  const { workspace, stateFolder, readOnlyWorkspace } = rules;
+  const last: readonly Mount[] = [
+    { kind: readOnlyWorkspace === true ? 'read' : 'write', at: workspace, from: await realpath(workspace) },
+    { kind: 'write', at: stateFolder, from: await realpath(stateFolder) },
+  ];
+  return lastOfEach([...shown, ...covers, ...last]);
+}
+
+async function writeMounts(paths: readonly string[]): Promise<readonly Mount[]> {
+  return (await readMounts(paths)).map((mount) => (mount.kind === 'read' ? { ...mount, kind: 'write' } : mount));
+}
+
+/** One place, one mount: what is named later wins. */
+function lastOfEach(mounts: readonly Mount[]): readonly Mount[] {
+  return [...new Map(mounts.map((mount) => [mount.at, mount])).values()];
+}
+
+/** Where this Node lies with what belongs to it. */
+async function nodeFolder(): Promise<string> {
+  const binary = await realpath(process.execPath);
+  const folder = dirname(binary);
+  return folder.endsWith('/bin') ? dirname(folder) : binary;
+}
+
+async function relayFiles(): Promise<readonly string[]> {
+  const main = childMain(import.meta.url, './inside-main.js');
+  // beside dist: says that the relay is a module
+  return [main, join(main.slice(0, main.lastIndexOf('/dist/')), 'package.json')];
+}
+
+function relayCommand(relays: readonly string[]): readonly string[] {
+  const small = ['--max-old-space-size=32', '--max-semi-space-size=1'];
+  return [process.execPath, ...small, childMain(import.meta.url, './inside-main.js'), ...relays, '--'];
+}
+
+interface Walls {
+  readonly bubblewrap: Bubblewrap;
+  readonly mounts: readonly Mount[];
+  readonly shared: string;
+  readonly limited: TreeLimits;
+  readonly relay: readonly string[];
+}
+
+function walled(command: TreeCommand, { bubblewrap, mounts, shared, limited, relay }: Walls): TreeCommand {
+  return precede(
+    [
+      ...limited.outside,
+      bubblewrap.path,
+      ...bubblewrapArguments(bubblewrap, mounts, shared, command.cwd),
+      ...limited.inside,
+      ...relay,
+    ],
+    command,
+    '/',
+  );
+}
+
+function precede(words: readonly string[], command: TreeCommand, cwd: string = command.cwd): TreeCommand {
+  const [file, ...args] = words;
+  if (file === undefined) return command;
+  return { ...command, cwd, file, args: [...args, command.file, ...command.args] };
+}
+
+function proxyEnvironment(url: string): Readonly<Record<string, string>> {
+  const direct = 'localhost,127.0.0.1,::1';
+  return {
+    HTTP_PROXY: url,
+    HTTPS_PROXY: url,
+    http_proxy: url,
+    https_proxy: url,
+    NO_PROXY: direct,
+    no_proxy: direct,
+    // Node's own fetch looks at them only when told so
+    NODE_USE_ENV_PROXY: '1',
+  };
+}
+
+const unlimited: TreeLimits = { outside: [], inside: [], remove: async () => undefined };
+const nameOfTree = (): string => `run-${randomUUID()}`;
+
+function refusals(onRefused: SandboxRules['onRefusedHost']) {
+  return onRefused === undefined ? {} : { onRefused };
+}
