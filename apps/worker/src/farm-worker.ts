@@ -11,7 +11,10 @@ import type { Log } from './log.js';
 import { MachineReport } from './machine-report.js';
 import type { Instant } from './process/monotonic.js';
 import type { Provider } from './provider/port.js';
+import { CommandRun } from './session/command-run.js';
 import { DispatchRun } from './session/dispatch-run.js';
+import type { JobRun } from './session/job-run.js';
+import type { RunNeeds } from './session/run-needs.js';
 import { sessionEnvironment } from './session/session-environment.js';
 import type { WorkerSettings } from './settings.js';
 import { BundleCache } from './workspace/bundle-cache.js';
@@ -39,7 +42,7 @@ const lookEveryMs = 60_000;
 
 /** One worker: salvages what dead boots left, then beats, claims and runs until it is drained. */
 export class FarmWorker {
-  private readonly runs = new Set<DispatchRun>();
+  private readonly runs = new Set<JobRun>();
   private readonly beats: Beats;
   private readonly claims: ClaimLoop;
   private readonly regain: Regain;
@@ -133,7 +136,7 @@ export class FarmWorker {
       return;
     }
     needs.line('claimed', { job: job.id, epoch: job.epoch, kind: job.kind });
-    const run = new DispatchRun(job, sentAt, {
+    const runNeeds: RunNeeds = {
       worker: needs.identity.enrolled.worker_id,
       boot: needs.boot,
       started: this.startedAt,
@@ -147,7 +150,9 @@ export class FarmWorker {
       log: needs.log,
       line: needs.line,
       beatSoon: () => this.beats.soon(),
-    });
+    };
+    const run: JobRun =
+      job.kind === 'command_run' ? new CommandRun(job, sentAt, runNeeds) : new DispatchRun(job, sentAt, runNeeds);
     this.runs.add(run);
     if (this.draining) run.drain();
     void run.run().then((slot) => {

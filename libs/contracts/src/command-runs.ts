@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contract } from './contract.js';
 import { CommandId, ObjectId, TaskId } from './ids.js';
-import { IsolationReport } from './jobs.js';
+import { DispatchPayload, IsolationReport } from './jobs.js';
 import { limits } from './limits.js';
 import { proseBytes, RelativePath, storable } from './text.js';
 
@@ -45,7 +45,7 @@ export const CommandRunPayload = z.strictObject({
   /** Commit that it runs on. */
   base: ObjectId,
   task_directory: z.string(),
-  isolation: z.strictObject({ required: z.array(z.string()).default([]) }).default({ required: [] }),
+  isolation: DispatchPayload.shape.isolation,
 });
 export type CommandRunPayload = z.output<typeof CommandRunPayload>;
 

@@ -24,6 +24,8 @@ export type SignalOutcome = LeaseBeat['acks'][number];
 interface LeaseEvents {
   /** A beat was answered: the lease counts from its sending. */
   renewed: [LeaseTime];
+  /** The same, with the beat as it was sent: what it said is committed. */
+  heard: [LeaseBeat];
   /** The farm says that this lease is over; whether it is given back is not known yet. */
   stale: [];
   /** Given back at the next epoch: the same session goes on (D11). */
@@ -152,6 +154,7 @@ export class HeldLease extends EventEmitter<LeaseEvents> {
     }
     this.doubtful = false;
     this.emit('renewed', this.lease);
+    this.emit('heard', sent);
     this.wake();
     if (reply.end !== undefined) this.emit('end', reply.end);
     if (reply.interrupt === true) this.emit('interrupt');

@@ -11,6 +11,11 @@ const segmentMs = 500;
 /** What may wait while the farm is away; past it the newest is left out, and the log says so. */
 const waitingBytesMost = 32 * 1024 * 1024;
 
+/** A command that says more waits until the farm has taken some: its pipes are the only place where it may pile up. */
+const commandWaitsAbove = 4 * segmentBytes;
+/** After so many segments each is given twice the time, so that a day of single lines stays below the most. */
+const segmentsPerPace = 512;
+
 /**
  * What a session says, in segments of 1 MiB or half a second, each put once and never changed (H17). At a new epoch the numbers
  * begin again.
@@ -22,6 +27,9 @@ export class OutputRoad {
   private closed = false;
   private next = { epoch: 0, segment: 0 };
   private sending: Promise<void> | undefined;
+  private spent = false;
+  private arrived = 0;
+  private readonly waiting = new Set<() => void>();
 
   constructor(
     private readonly farm: Farm,
@@ -36,9 +44,25 @@ export class OutputRoad {
       this.full = true;
       return;
     }
-    const line = Buffer.from(`${JSON.stringify(event)}\n`);
-    this.lines.push(line);
-    this.bytes += line.length;
+    this.add(Buffer.from(`${JSON.stringify(event)}\n`));
+  }
+
+  /** Bytes as a command said them; returns when there is room for more. Nothing past what one lease may store. */
+  async writeBytes(chunk: Buffer): Promise<void> {
+    if (this.closed || this.spent || chunk.length === 0) return;
+    this.add(chunk);
+    while (this.bytes > commandWaitsAbove && !this.lease.isLost)
+      await new Promise<void>((resolve) => this.waiting.add(resolve));
+  }
+
+  /** How many bytes the farm has. */
+  get arrivedBytes(): number {
+    return this.arrived;
+  }
+
+  private add(content: Buffer): void {
+    this.lines.push(content);
+    this.bytes += content.length;
     this.start();
   }
 
@@ -59,11 +83,26 @@ export class OutputRoad {
 
   private async send(): Promise<void> {
     while (this.lines.length > 0) {
-      if (!this.closed && this.bytes < segmentBytes) await pause(segmentMs);
+      if (!this.closed && this.bytes < segmentBytes)
+        await pause(segmentMs * 2 ** Math.floor(this.next.segment / segmentsPerPace));
       await this.put(this.take()).catch((error: unknown) => {
+        if (error instanceof FarmError && error.code === 'too_large') this.spend();
         this.log.warn({ fault: faultOf(error) }, 'a segment of output was refused');
       });
+      this.wake();
     }
+  }
+
+  /** The farm takes no more of this lease: the rest is dropped, and who reads is told that it ends early. */
+  private spend(): void {
+    this.spent = true;
+    this.lines = [];
+    this.bytes = 0;
+  }
+
+  private wake(): void {
+    for (const resolve of this.waiting) resolve();
+    this.waiting.clear();
   }
 
   private take(): Buffer {
@@ -90,6 +129,7 @@ export class OutputRoad {
           again: ['disk_full'],
         });
         this.next.segment += 1;
+        this.arrived += content.length;
         return;
       } catch (error) {
         if (!(error instanceof FarmError) || error.code !== 'stale_lease') {

@@ -8,7 +8,7 @@ import { roadTo } from '../controller/farm.js';
 import { untilAnswered } from '../controller/until-answered.js';
 import type { Provider } from '../provider/port.js';
 import { requireRoom } from '../workspace/disk-room.js';
-import { type Isolation, materialise } from '../workspace/materialise.js';
+import { type Isolation, type LaidOut, materialise } from '../workspace/materialise.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
 import { renderTaskDirectory } from '../workspace/task-directory.js';
 import type { RunNeeds } from './run-needs.js';
@@ -75,7 +75,11 @@ async function usableProvider({ providers }: RunNeeds, name: string): Promise<Pr
   throw new FarmError('misconfigured', availability.reason, { hint: availability.fix });
 }
 
-function markerOf(needs: RunNeeds, lease: HeldLease, payload: DispatchPayload): OwnerMarker {
+export function markerOf(
+  needs: RunNeeds,
+  lease: HeldLease,
+  payload: Pick<DispatchPayload, 'title' | 'member_id' | 'base' | 'task_directory'>,
+): OwnerMarker {
   return {
     worker: needs.worker,
     boot: needs.boot,
@@ -108,11 +112,11 @@ function fetchRequest({ farm }: RunNeeds, lease: HeldLease, signal: AbortSignal)
 }
 
 /** A bundle that does not hold what it should may have been cut or changed under way: it is fetched anew, once. */
-async function layOut(
+export async function layOut(
   { bundles }: RunNeeds,
   lease: HeldLease,
   folder: DispatchFolder,
-  payload: DispatchPayload,
+  payload: LaidOut,
   signal: AbortSignal,
 ): Promise<Isolation> {
   const wanted = { job: lease.job, base: payload.base, jobToken: () => lease.token, signal };

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { type DispatchPayload, FarmError, type IsolationReport } from '#contracts';
+import { type CommandRunPayload, type DispatchPayload, FarmError, type IsolationReport } from '#contracts';
 import { cloneWorkspace } from '#git';
 import { machineClock } from '../process/monotonic.js';
 import type { DispatchFolder } from './owner-marker.js';
@@ -11,6 +11,9 @@ const rungs = [
   { backend: 'clone', missing: undefined },
 ] as const;
 
+/** Of a Dispatch or a Command Run. */
+export type LaidOut = DispatchPayload | CommandRunPayload;
+
 export type Isolation = Omit<IsolationReport, 'capture_ms' | 'bytes'>;
 
 /**
@@ -18,11 +21,7 @@ export type Isolation = Omit<IsolationReport, 'capture_ms' | 'bytes'>;
  *
  * @throws FarmError `isolation_unavailable` when none of the required backends is here · those of `cloneWorkspace`
  */
-export async function materialise(
-  folder: DispatchFolder,
-  payload: DispatchPayload,
-  bundle: string,
-): Promise<Isolation> {
+export async function materialise(folder: DispatchFolder, payload: LaidOut, bundle: string): Promise<Isolation> {
   const since = machineClock.now();
   const { required } = payload.isolation;
   const allowed = rungs.filter(({ backend }) => required.length === 0 || required.includes(backend));

@@ -1,5 +1,4 @@
-import type { z } from 'zod';
-import { type CommandRunPayload, limits, newCommandId, newId } from '#contracts';
+import { CommandRunPayload, limits, newCommandId, newId } from '#contracts';
 import type { Transaction } from '#store';
 import { taskDirectory } from '../dispatch/picture.js';
 import type { TeamParts } from '../parts.js';
@@ -27,7 +26,7 @@ export async function openVerify(
   if (verify === undefined) throw new Error('nothing is to be verified');
   const [id, name] = [newId(), newCommandId()];
   const last = await tx.first(dispatchSql.lastWorker, { assignment: assignment.id });
-  const payload: z.output<typeof CommandRunPayload> = {
+  const payload = CommandRunPayload.parse({
     task_id: task.id,
     command_id: name,
     purpose: 'verify',
@@ -35,8 +34,7 @@ export async function openVerify(
     title: task.title,
     base: assignment.line_head,
     task_directory: taskDirectory(task.id),
-    isolation: { required: [] },
-  };
+  });
   await parts.queue().submit(tx, {
     id,
     kind: 'command_run',

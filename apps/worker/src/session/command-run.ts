@@ -1,0 +1,273 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { FarmError, type LeasedJob, limits } from '#contracts';
+import { HeldLease } from '../claim/held-lease.js';
+import { faultOf, type Log } from '../log.js';
+import type { GuardedTree, TreeCommand } from '../process/guarded-tree.js';
+import { startGuarded } from '../process/guardian.js';
+import type { Instant } from '../process/monotonic.js';
+import type { DispatchFolder } from '../workspace/owner-marker.js';
+import { removeFolder } from '../workspace/remove-folder.js';
+import { type CommandEnd, completeCommand } from './command-run-end.js';
+import { type PreparedCommand, prepareCommand } from './command-run-preparation.js';
+import { CommandTail } from './command-run-tail.js';
+import { type CommandWalls, openCommandWalls } from './command-run-walls.js';
+import { type EndCause, Ending } from './ending.js';
+import { failureOf } from './failure-report.js';
+import { followLease } from './follow-lease.js';
+import type { JobRun, SlotAfter } from './job-run.js';
+import { OutputRoad } from './output-road.js';
+import { folderOf } from './preparation.js';
+import type { RunNeeds } from './run-needs.js';
+import { cutDetail } from './session-end.js';
+import { giveBack, isolationReport } from './settlement.js';
+
+/** A command may say nothing for hours and be well; what lives is told so. */
+const signOfLifeMs = 60_000;
+
+/**
+ * One Command Run on this machine. `started` is committed before anything is spawned, and a lease that is over is never regained:
+ * the farm has called the command abandoned by then, so its processes are ended (H8). A pause of the Task is none of the command.
+ */
+export class CommandRun implements JobRun {
+  readonly lease: HeldLease;
+  private readonly ending = new Ending();
+  private readonly needs: RunNeeds;
+  private readonly log: Log;
+  private readonly folder: DispatchFolder;
+  private started = false;
+
+  constructor(
+    private readonly leased: LeasedJob,
+    sentAt: Instant,
+    needs: RunNeeds,
+  ) {
+    this.lease = new HeldLease(leased, sentAt);
+    this.log = needs.log.child({ job: leased.id, epoch: leased.epoch });
+    this.needs = { ...needs, log: this.log };
+    this.folder = folderOf(needs, this.lease);
+    const { lease, ending } = this;
+    lease.on('end', ({ kind }) => {
+      if (kind === 'cancel') ending.end('cancelled');
+    });
+    lease.on('stale', () => lease.lose());
+    lease.on('lost', () => {
+      this.say('lost');
+      ending.end('lost');
+    });
+    lease.on('questioned', () => needs.beatSoon());
+  }
+
+  /** D15: a command that was started is waited for, to the drain's limit; one that was not is given back. */
+  drain(): void {
+    if (!this.started) this.ending.end('drained');
+  }
+
+  async run(): Promise<SlotAfter> {
+    try {
+      return await this.runThrough();
+    } catch (error) {
+      this.log.error({ fault: faultOf(error) }, 'the run of the command broke off');
+      return 'free';
+    } finally {
+      await removeFolder(this.folder.path).catch((error: unknown) =>
+        this.log.warn({ fault: faultOf(error) }, 'the workspace of a command could not be removed'),
+      );
+    }
+  }
+
+  private async runThrough(): Promise<SlotAfter> {
+    const { needs, lease, ending } = this;
+    needs.beatSoon();
+    if ((await lease.sure()) === 'lost') return 'free';
+    let prepared: PreparedCommand;
+    let walls: CommandWalls;
+    try {
+      prepared = await prepareCommand(needs, lease, this.folder, this.leased.payload, ending.signal);
+      walls = await openCommandWalls(needs, lease, this.folder, ending.signal);
+    } catch (error) {
+      return this.endUnstarted(error);
+    }
+    const { backend, reasons, prepare_ms } = prepared.isolation;
+    this.say('workspace', { path: this.folder.work, backend, reasons, prepare_ms });
+    try {
+      return await this.launch(prepared, walls);
+    } finally {
+      await walls.close();
+    }
+  }
+
+  private async endUnstarted(error: unknown): Promise<SlotAfter> {
+    const { needs, lease, ending } = this;
+    switch (ending.cause) {
+      case 'lost':
+        return 'free';
+      case 'cancelled':
+        await this.complete({ ended: 'cancelled', result: {} });
+        return 'free';
+      case 'drained':
+        await giveBack(needs, lease, { reason: 'job_error', retryable: true, detail: 'the worker stops' });
+        return 'free';
+      default:
+        this.log.warn({ fault: faultOf(error) }, 'the command could not be prepared');
+        await giveBack(needs, lease, failureOf(error, 'prepare_failed'));
+        return 'free';
+    }
+  }
+
+  private async launch(prepared: PreparedCommand, walls: CommandWalls): Promise<SlotAfter> {
+    const { ending } = this;
+    if (ending.cause !== undefined) return this.endUnstarted(undefined);
+    this.started = true;
+    if ((await this.commitStart()) === 'lost') return 'free';
+    if (ending.cause === 'cancelled') return this.endUnstarted(undefined);
+    let tree: GuardedTree | undefined;
+    try {
+      tree = await this.spawn(walls.enclose(commandOf(prepared, walls)));
+    } catch (error) {
+      this.log.warn({ fault: faultOf(error) }, 'the command could not be started');
+      await this.complete({ ended: 'launch_failed', result: { detail: cutDetail(faultOf(error).detail) } });
+      return 'free';
+    }
+    if (tree === undefined) return 'free';
+    this.say('started');
+    return this.follow(tree, prepared);
+  }
+
+  /** Answered means committed: from here on nobody else runs it, whatever becomes of this machine (H8). */
+  private async commitStart(): Promise<'held' | 'lost'> {
+    const { lease, needs } = this;
+    const { promise, resolve } = Promise.withResolvers<'held' | 'lost'>();
+    lease.on('heard', (sent) => {
+      if (sent.phase === 'started') resolve('held');
+    });
+    lease.on('lost', () => resolve('lost'));
+    lease.phase = 'started';
+    needs.beatSoon();
+    return lease.isLost ? 'lost' : promise;
+  }
+
+  /** Nothing starts under a lease that is in doubt (I4). Undefined: it was lost. */
+  private async spawn(command: TreeCommand): Promise<GuardedTree | undefined> {
+    const { needs, lease } = this;
+    for (let tries = 0; ; tries += 1) {
+      if ((await lease.sure()) === 'lost') return undefined;
+      try {
+        return await startGuarded({
+          command,
+          marker: { worker: needs.worker, job: lease.job, epoch: lease.epoch },
+          lease: lease.time,
+          graceMs: limits.commandGraceMs,
+        });
+      } catch (error) {
+        // its time ran out between the look and the start, and nothing was started: ask the farm again
+        if (!(error instanceof FarmError) || error.code !== 'stale_lease' || tries >= 2) throw error;
+        lease.doubt();
+        needs.beatSoon();
+      }
+    }
+  }
+
+  private async follow(tree: GuardedTree, { request, isolation }: PreparedCommand): Promise<SlotAfter> {
+    const { needs, lease } = this;
+    tree.stdin.end();
+    followLease(tree, lease, {
+      onState: (state, cause) => this.say(state, cause === undefined ? {} : { cause }),
+      beatSoon: needs.beatSoon,
+    });
+    const alive = setInterval(() => lease.touch(), signOfLifeMs);
+    const output = new OutputRoad(needs.farm, lease, this.log);
+    const tail = new CommandTail();
+    const read = Promise.all([tree.stdout, tree.stderr].map((stream) => this.read(stream, output, tail)));
+    const why = await this.reachEnd(tree, request.timeout_seconds);
+    const gentle = (why === 'timed_out' || why === 'cancelled') && tree.state !== 'frozen';
+    const stopped = await tree.stop(gentle ? {} : { graceMs: 0 });
+    clearInterval(alive);
+    this.say('stopped', { ended: why, empty: stopped.empty });
+    if (!stopped.empty) return this.endUncertain(stopped.survivors);
+    if (why === 'lost') return 'free';
+    await read;
+    lease.phase = 'uploading';
+    await output.flush();
+    const exit = await tree.exited;
+    const written = output.arrivedBytes;
+    await this.complete({
+      ended: why,
+      result: {
+        ...(why === 'exited' && exit.code !== null ? { exit_code: exit.code } : {}),
+        ...(exit.signal === null ? {} : { signal: exit.signal }),
+        output: {
+          observed_bytes: tail.observedBytes,
+          written_bytes: written,
+          complete: written === tail.observedBytes,
+        },
+        tail: tail.text(),
+        isolation: isolationReport(isolation, 0, undefined),
+      },
+    });
+    return 'free';
+  }
+
+  private async read(stream: AsyncIterable<unknown>, output: OutputRoad, tail: CommandTail): Promise<void> {
+    try {
+      for await (const chunk of stream) {
+        if (!(chunk instanceof Uint8Array)) continue;
+        const bytes = Buffer.from(chunk);
+        this.lease.touch();
+        tail.add(bytes);
+        await output.writeBytes(bytes);
+      }
+    } catch (error) {
+      this.log.debug({ fault: faultOf(error) }, 'a pipe of the command broke');
+    }
+  }
+
+  /** The first of: its own end, its time, somebody's word. */
+  private async reachEnd(tree: GuardedTree, seconds: number | undefined): Promise<'exited' | 'timed_out' | Wanted> {
+    const over = new AbortController();
+    const late = seconds === undefined ? never : pause(seconds * 1_000, 'timed_out' as const, { signal: over.signal });
+    late.catch(() => undefined);
+    try {
+      const ends = [tree.exited.then(() => 'exited' as const), late, this.wanted()];
+      const first = await Promise.race(ends);
+      // what somebody wanted in the same moment stands: a lost lease says nothing any more
+      return this.ending.cause === 'lost' ? 'lost' : first;
+    } finally {
+      over.abort();
+    }
+  }
+
+  private async wanted(): Promise<Wanted> {
+    const cause: EndCause = await this.ending.reached;
+    return cause === 'lost' || this.ending.cause === 'lost' ? 'lost' : 'cancelled';
+  }
+
+  private async endUncertain(survivors: readonly number[]): Promise<SlotAfter> {
+    this.log.error({ survivors }, 'processes of a command could not be ended: what they do is unknown');
+    await giveBack(this.needs, this.lease, {
+      reason: 'capture_failed',
+      retryable: false,
+      detail: 'effects_unknown: processes of the command could not be ended on this machine.',
+    });
+    return 'held';
+  }
+
+  private async complete(end: CommandEnd): Promise<void> {
+    const state = await completeCommand(this.needs, this.lease, end);
+    if (state !== 'lost') this.say('completed', { ended: end.ended, state });
+  }
+
+  private say(event: Parameters<RunNeeds['line']>[0], facts: Readonly<Record<string, unknown>> = {}): void {
+    const { job, epoch } = this.lease;
+    this.needs.line(event, { job, epoch, ...facts });
+  }
+}
+
+type Wanted = 'cancelled' | 'lost';
+
+const never = new Promise<never>(() => undefined);
+
+function commandOf({ request, cwd }: PreparedCommand, { environment }: CommandWalls): TreeCommand {
+  const { command } = request;
+  const [file = '', ...args] = command.kind === 'argv' ? command.argv : ['/bin/sh', '-c', command.command];
+  return { file, args, cwd, environment };
+}
