@@ -10,6 +10,7 @@ import type { EnrolledIdentity } from './identity/identity-file.js';
 import type { Log } from './log.js';
 import { MachineReport } from './machine-report.js';
 import type { Instant } from './process/monotonic.js';
+import type { SandboxPolicy } from './process/sandbox/index.js';
 import type { Provider } from './provider/port.js';
 import { CommandRun } from './session/command-run.js';
 import { DispatchRun } from './session/dispatch-run.js';
@@ -30,6 +31,7 @@ interface WorkerNeeds {
   readonly tokens: TokenSource;
   readonly ear: BellEar;
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly sandboxes: SandboxPolicy;
   readonly gitVersion: string;
   readonly log: Log;
   readonly line: EventLines;
@@ -64,6 +66,7 @@ export class FarmWorker {
       gitVersion,
       busy: () => this.runs.size + this.heldSlots,
       providers,
+      rungs: needs.sandboxes.rungs,
       log,
     });
     const { traceTokensFile } = settings;
@@ -146,6 +149,7 @@ export class FarmWorker {
       providers: needs.providers,
       regain: this.regain,
       environment: sessionEnvironment(process.env),
+      sandboxes: needs.sandboxes,
       silenceMs: needs.settings.silenceMs,
       log: needs.log,
       line: needs.line,

@@ -15,6 +15,8 @@ describe('what a machine says of itself', () => {
       'provider:good',
       'provider:broken',
       'provider:unknown',
+      'sandbox:bwrap',
+      'sandbox:microvm',
       'host:payroll',
       'gpu',
     ];
@@ -24,6 +26,7 @@ describe('what a machine says of itself', () => {
       `os:${process.platform}`,
       `arch:${process.arch}`,
       'provider:good',
+      'sandbox:bwrap',
       'host:payroll',
       'gpu',
     ]);
@@ -53,6 +56,7 @@ function aReport(enrolledLabels: readonly string[]): MachineReport {
     host: 'here',
     gitVersion: '2.39',
     busy: () => 1,
+    rungs: ['bwrap'],
     providers: new Map([
       provider('good', async () => ({ usable: true })),
       provider('broken', async () => ({ usable: false, code: 'environment', reason: 'gone', fix: 'install it' })),

@@ -12,6 +12,8 @@ interface ReportNeeds {
   readonly gitVersion: string;
   readonly busy: () => number;
   readonly providers: ReadonlyMap<string, Provider>;
+  /** Rungs of the sandbox that a job may ask for here. */
+  readonly rungs: readonly string[];
   readonly log: Log;
 }
 
@@ -56,6 +58,7 @@ export class MachineReport {
       const [kind, value = ''] = splitLabel(label);
       if (kind === 'os') return value === process.platform || (value === 'macos' && process.platform === 'darwin');
       if (kind === 'arch') return value === process.arch || value === archNames[process.arch];
+      if (kind === 'sandbox') return this.needs.rungs.includes(value);
       if (kind === 'provider') return this.needs.providers.has(value) && !this.unusable.has(value);
       return true;
     });

@@ -3,6 +3,7 @@ import { contract } from './contract.js';
 import { BootId, Epoch, JobId, Label, LeaseId, ObjectId, PoolName, WorkerId } from './ids.js';
 import { limits } from './limits.js';
 import { storable, storableJson } from './text.js';
+import { AuthoredSandbox } from './workflow-document.js';
 
 /** What a lease's writer must show, whole, in every statement that writes (H14, A12.3). Holder and boot come from the token. */
 export const Fence = { job_id: JobId, epoch: Epoch, lease_id: LeaseId } as const;
@@ -294,6 +295,8 @@ export const DispatchPayload = z.strictObject({
   /** Commit that the workspace starts from. */
   base: ObjectId,
   task_directory: z.string(),
+  /** As the workflow asks for it; a machine that cannot give it is not given the job (label `sandbox:bwrap`). */
+  sandbox: AuthoredSandbox.optional(),
   /** Where the same Assignment last worked, so that its dependencies are warm (D15). */
   prefer: z.string().optional(),
   /** Dispatches of one Assignment share a workspace where they meet on one machine. */

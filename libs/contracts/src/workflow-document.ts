@@ -5,7 +5,8 @@ import { prose } from './text.js';
 
 const sandboxPairs = ['read_only/deny', 'workspace_write/deny', 'workspace_write/allow', 'full_access/allow'];
 
-const Sandbox = z
+/** What a member's sessions may do: rungs of the sandbox, and whether the network is there at all. */
+export const AuthoredSandbox = z
   .strictObject({ mode: z.enum(['read_only', 'workspace_write', 'full_access']), network: z.enum(['deny', 'allow']) })
   .refine((sandbox) => sandboxPairs.includes(`${sandbox.mode}/${sandbox.network}`), {
     params: { rule: 'sandbox_pair' },
@@ -18,7 +19,7 @@ const efforts = {
 
 const common = {
   model: z.string().min(1).max(255).optional(),
-  sandbox: Sandbox.optional(),
+  sandbox: AuthoredSandbox.optional(),
   extension_mode: z.enum(['inherit', 'isolated']).optional(),
 };
 

@@ -101,6 +101,7 @@ export interface Pins {
     readonly kind: string;
     readonly model?: string | undefined;
     readonly effort?: string | undefined;
+    readonly sandbox?: MemberProvider['sandbox'];
   };
 }
 

@@ -1,29 +1,36 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { ListenOptions } from 'node:net';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { FarmError, limits } from '#contracts';
 import { faultOf, type Log } from '../log.js';
+import { memberDoorPort, openSocketPlace, type SocketPlace, socketNames } from '../process/sandbox/index.js';
 import type { MemberDoor } from '../provider/port.js';
 import type { MemberCalls } from './member-calls.js';
 import { memberServer } from './member-server.js';
 
 const doorPath = '/_internal/node/mcp';
 
+/** Where the door stands: a unix socket that is relayed into a sandbox, or loopback under a random port where there is none. */
+type DoorPlace = { readonly kind: 'loopback' } | { readonly kind: 'sandbox'; readonly stateFolder: string };
+
 /**
- * The MCP endpoint of one Dispatch, on loopback under a random port, for whoever has its token (H34). Host and Origin are
- * checked, so that no web page of this machine's browser gets in. Stateless: a server per request, plain JSON answers.
+ * The MCP endpoint of one Dispatch, for whoever has its token (H34). Host and Origin are checked, so that no web page of this
+ * machine's browser gets in. Stateless: a server per request, plain JSON answers.
  */
 export class LocalMemberDoor {
   private constructor(
     private readonly server: Server,
     readonly door: MemberDoor,
+    private readonly socket: SocketPlace | undefined,
   ) {}
 
-  static async open(calls: MemberCalls, log: Log): Promise<LocalMemberDoor> {
+  static async open(calls: MemberCalls, log: Log, place: DoorPlace = { kind: 'loopback' }): Promise<LocalMemberDoor> {
     const token = randomBytes(32).toString('base64url');
+    let host = `127.0.0.1:${memberDoorPort}`;
     const server = createServer((request, response) => {
-      answer(request, response, calls, token, log).catch((error: unknown) => {
+      answer(request, response, { calls, token, host, log }).catch((error: unknown) => {
         log.error({ fault: faultOf(error) }, 'the member door failed');
         refuse(response, 500, 'internal');
       });
@@ -31,14 +38,18 @@ export class LocalMemberDoor {
     // a call may wait for the farm longer than any default
     server.requestTimeout = 0;
     server.keepAliveTimeout = 60_000;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    const address = server.address();
-    if (address === null || typeof address === 'string')
-      throw new FarmError('internal', 'The member door has no port.');
-    return new LocalMemberDoor(server, { url: `http://127.0.0.1:${address.port}${doorPath}`, token });
+    let socket: SocketPlace | undefined;
+    if (place.kind === 'sandbox') {
+      socket = await openSocketPlace(place.stateFolder, socketNames.memberDoor);
+      await listen(server, { path: socket.path });
+    } else {
+      await listen(server, { port: 0, host: '127.0.0.1' });
+      const address = server.address();
+      if (address === null || typeof address === 'string')
+        throw new FarmError('internal', 'The member door has no port.');
+      host = `127.0.0.1:${address.port}`;
+    }
+    return new LocalMemberDoor(server, { url: `http://${host}${doorPath}`, token }, socket);
   }
 
   /** Ends what is open: after the session nobody calls any more. */
@@ -47,17 +58,30 @@ export class LocalMemberDoor {
       this.server.close(() => resolve());
       this.server.closeAllConnections();
     });
+    await this.socket?.release();
   }
+}
+
+function listen(server: Server, where: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(where, resolve);
+  });
+}
+
+interface Answering {
+  readonly calls: MemberCalls;
+  readonly token: string;
+  /** As callers name it. */
+  readonly host: string;
+  readonly log: Log;
 }
 
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  calls: MemberCalls,
-  token: string,
-  log: Log,
+  { calls, token, host, log }: Answering,
 ): Promise<void> {
-  const host = `127.0.0.1:${request.socket.localPort ?? 0}`;
   const { origin } = request.headers;
   if (request.headers.host !== host || (origin !== undefined && origin !== `http://${host}`))
     return refuse(response, 403, 'not_allowed');

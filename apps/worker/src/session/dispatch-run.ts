@@ -3,7 +3,6 @@ import { type DispatchPayload, type DispatchResult, FarmError, type LeasedJob, l
 import { HeldLease } from '../claim/held-lease.js';
 import { faultOf, type Log } from '../log.js';
 import { type Handover, MemberCalls } from '../member-door/member-calls.js';
-import { LocalMemberDoor } from '../member-door/member-door.js';
 import { writePrivateFile } from '../private-file.js';
 import { type Instant, machineClock } from '../process/monotonic.js';
 import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
@@ -22,6 +21,7 @@ import { folderOf, type Prepared, payloadOf, prepare } from './preparation.js';
 import { refusalText, reminderText } from './reminder.js';
 import type { RunNeeds } from './run-needs.js';
 import { cutDetail, endOfFailure, type SessionEnd } from './session-end.js';
+import { rungOf, SessionPlace } from './session-place.js';
 import { SessionWatch } from './session-watch.js';
 import { giveBack, isolationReport, settle, type Work, withoutHandover } from './settlement.js';
 import { UsageSum } from './usage-sum.js';
@@ -106,7 +106,9 @@ export class DispatchRun {
     if ((await lease.sure()) === 'lost') return 'free';
     let prepared: Prepared;
     try {
-      prepared = await prepare(needs, lease, this.folder, this.payload(), ending.signal);
+      const payload = this.payload();
+      rungOf(needs, payload);
+      prepared = await prepare(needs, lease, this.folder, payload, ending.signal);
     } catch (error) {
       return this.endUnstarted(error);
     }
@@ -172,12 +174,13 @@ export class DispatchRun {
       keep: (handover) => this.keepHandover(handover),
       signal: closing.signal,
     });
-    const door = await LocalMemberDoor.open(calls, this.log);
+    let place: SessionPlace | undefined;
     let session: ProviderSession;
     try {
-      session = await this.startProvider(ground.prepared, door, again);
+      place = await SessionPlace.open(needs, folder, ground.prepared, calls);
+      session = await this.startProvider(ground.prepared, place, again);
     } catch (error) {
-      await door.close();
+      await place?.close();
       if (again === undefined) return { slot: await this.endUnstarted(error) };
       this.log.warn({ fault: faultOf(error) }, 'the session could not go on');
       return { end: unresumed(ending.cause), reminders: again.count };
@@ -205,7 +208,7 @@ export class DispatchRun {
     const first = await watch.end();
     const stopped = await this.stop(session, first);
     closing.abort(new Error('The session is over.'));
-    await door.close();
+    await place.close();
     if (!stopped) return { slot: 'held' };
     await watch.drained();
     // taken while the session was being stopped: it stands (D6)
@@ -218,7 +221,7 @@ export class DispatchRun {
 
   private async startProvider(
     { provider, request, payload }: Prepared,
-    { door }: LocalMemberDoor,
+    place: SessionPlace,
     again: Resumption | undefined,
   ): Promise<ProviderSession> {
     const { needs, lease, folder, ending } = this;
@@ -236,9 +239,8 @@ export class DispatchRun {
           instructions: request.instructions,
           input: again?.text ?? request.input,
           ...(again === undefined ? {} : { resume: { ref: again.ref } }),
-          memberDoor: door,
           repositoryInstructions: true,
-          environment: needs.environment,
+          ...place.requestParts(needs.environment),
           ...(payload.model === undefined ? {} : { model: payload.model }),
           ...(payload.effort === undefined ? {} : { effort: payload.effort }),
         });

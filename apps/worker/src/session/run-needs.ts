@@ -2,6 +2,7 @@ import type { Regain } from '../claim/regain.js';
 import type { Farm } from '../controller/farm.js';
 import type { EventLines } from '../event-lines.js';
 import type { Log } from '../log.js';
+import type { SandboxPolicy } from '../process/sandbox/index.js';
 import type { Provider } from '../provider/port.js';
 import type { BundleCache } from '../workspace/bundle-cache.js';
 import type { WorkerHome } from '../workspace/worker-home.js';
@@ -18,6 +19,7 @@ export interface RunNeeds {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly regain: Regain;
   readonly environment: Readonly<Record<string, string>>;
+  readonly sandboxes: SandboxPolicy;
   readonly silenceMs: number;
   readonly log: Log;
   readonly line: EventLines;

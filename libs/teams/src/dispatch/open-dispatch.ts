@@ -49,7 +49,7 @@ export async function openDispatch(
     scope: task.id,
     payload: payloadOf(task, assignment, pins, last?.worker),
     pool: task.settings.pool,
-    labels: task.settings.labels,
+    labels: labelsOf(task, pins),
     priority: task.settings.priority,
     limits: [`workflow:${task.workflow}`],
     held: task.status === 'paused',
@@ -98,8 +98,14 @@ async function pinMember(tx: Transaction, task: TaskRow, member: string): Promis
   };
 }
 
-function chosen(provider: { kind: string; model?: string | undefined; effort?: string | undefined }): Pins['provider'] {
-  return { kind: provider.kind, model: provider.model, effort: provider.effort };
+function chosen(provider: Pins['provider']): Pins['provider'] {
+  return { kind: provider.kind, model: provider.model, effort: provider.effort, sandbox: provider.sandbox };
+}
+
+/** Walls that are asked for are a label: a machine that cannot give them is never given the job. */
+function labelsOf(task: TaskRow, { provider: { sandbox } }: Pins): readonly string[] {
+  const walls = sandbox !== undefined && sandbox.mode !== 'full_access';
+  return walls ? [...task.settings.labels, 'sandbox:bwrap'] : task.settings.labels;
 }
 
 function payloadOf(
@@ -108,7 +114,7 @@ function payloadOf(
   pins: Pins,
   last: string | undefined,
 ): z.output<typeof DispatchPayload> {
-  const { kind, model, effort } = pins.provider;
+  const { kind, model, effort, sandbox } = pins.provider;
   return {
     task_id: task.id,
     member_id: assignment.member,
@@ -116,6 +122,7 @@ function payloadOf(
     provider: kind,
     ...(model === undefined ? {} : { model }),
     ...(effort === undefined ? {} : { effort }),
+    ...(sandbox === undefined ? {} : { sandbox }),
     base: assignment.line_head,
     task_directory: taskDirectory(task.id),
     ...(last === undefined ? {} : { prefer: last }),

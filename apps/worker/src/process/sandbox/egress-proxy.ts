@@ -15,12 +15,13 @@ import { FarmError, limits } from '#contracts';
 import { isClosedAddress } from './closed-addresses.js';
 import { type Destination, destinationOf, EgressList } from './egress-list.js';
 import type { EgressRules, HeldKey } from './rules.js';
+import type { SocketPlace } from './sandbox-folder.js';
 
 interface ProxyNeeds {
   readonly egress: EgressRules;
   readonly keys: readonly HeldKey[];
   /** A unix socket, whose reach is its protection; without it a port of loopback and a credential. */
-  readonly socket?: string;
+  readonly place?: SocketPlace;
   readonly onRefused?: (host: string) => void;
   /** The addresses of a name; the machine's own resolver by default. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
@@ -41,7 +42,7 @@ export class EgressProxy {
   private constructor(private readonly needs: ProxyNeeds) {
     this.list = new EgressList(needs.egress.hosts);
     this.privateNames = new EgressList(needs.egress.privateHosts ?? []);
-    this.credential = needs.socket === undefined ? randomBytes(24).toString('hex') : undefined;
+    this.credential = needs.place === undefined ? randomBytes(24).toString('hex') : undefined;
     this.server = createServer((request, response) => void this.serve(request, response));
     this.server.requestTimeout = 0;
     this.server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -55,8 +56,8 @@ export class EgressProxy {
     const proxy = new EgressProxy(needs);
     await new Promise<void>((resolve, reject) => {
       proxy.server.once('error', reject);
-      if (needs.socket === undefined) proxy.server.listen(0, '127.0.0.1', resolve);
-      else proxy.server.listen(needs.socket, resolve);
+      if (needs.place === undefined) proxy.server.listen(0, '127.0.0.1', resolve);
+      else proxy.server.listen(needs.place.path, resolve);
     });
     return proxy;
   }
@@ -81,6 +82,7 @@ export class EgressProxy {
       this.server.closeAllConnections();
       for (const socket of this.open) socket.destroy();
     });
+    await this.needs.place?.release();
   }
 
   private get ownPort(): number {

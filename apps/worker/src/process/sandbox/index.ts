@@ -1,13 +1,5 @@
 export { openSandbox } from './open-sandbox.js';
-export { proveRungs, type RungProof } from './prove-rungs.js';
-export {
-  type EgressRules,
-  type HeldKey,
-  memberDoorPort,
-  type Sandbox,
-  type SandboxLimits,
-  type SandboxRules,
-  type SandboxRung,
-  sandboxRungs,
-} from './rules.js';
-export { socketNames, withSocketPath } from './sandbox-folder.js';
+export { memberDoorPort, type Sandbox, type SandboxRung } from './rules.js';
+export { openSocketPlace, type SocketPlace, socketNames } from './sandbox-folder.js';
+export { SandboxPolicy } from './sandbox-policy.js';
+export { readSandboxSettings } from './sandbox-settings.js';

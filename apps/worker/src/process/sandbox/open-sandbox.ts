@@ -16,7 +16,7 @@ import {
 } from './bubblewrap.js';
 import { EgressProxy, requireUpstreams } from './egress-proxy.js';
 import { egressPort, memberDoorPort, type Sandbox, type SandboxRules } from './rules.js';
-import { makeSandboxFolder, type SandboxFolder, socketNames, withSocketPath } from './sandbox-folder.js';
+import { makeSandboxFolder, openSocketPlace, type SandboxFolder, socketNames } from './sandbox-folder.js';
 import { limitTree, type TreeLimits, wholeLimits } from './tree-limits.js';
 
 /**
@@ -49,7 +49,7 @@ async function openBare(rules: SandboxRules): Promise<Sandbox> {
 }
 
 async function openWalls(rules: SandboxRules): Promise<Sandbox> {
-  const { stateFolder, egress, keys, onRefusedHost } = rules;
+  const { stateFolder, egress, keys } = rules;
   const path = process.env.PATH ?? '/usr/bin:/bin';
   const bubblewrap = await findBubblewrap(path);
   if (bubblewrap === undefined) {
@@ -60,12 +60,7 @@ async function openWalls(rules: SandboxRules): Promise<Sandbox> {
   const home = homedir();
   const folder = await makeSandboxFolder(stateFolder);
   const mounts = await mountsOf(rules, folder, path, home);
-  const needsProxy = egress.hosts.length > 0 || keys.length > 0;
-  const proxy = needsProxy
-    ? await withSocketPath(stateFolder, socketNames.egress, (socket) =>
-        EgressProxy.open({ egress, keys, socket, ...refusals(onRefusedHost) }),
-      )
-    : undefined;
+  const proxy = egress.hosts.length > 0 || keys.length > 0 ? await openProxy(rules) : undefined;
   const limited = await limitTree(nameOfTree(), wholeLimits(rules.limits), true);
   const relays = [
     ...(rules.memberDoor === true ? [`${memberDoorPort}=${socketsInside}/${socketNames.memberDoor}`] : []),
@@ -86,6 +81,11 @@ async function openWalls(rules: SandboxRules): Promise<Sandbox> {
       await limited.remove();
     },
   };
+}
+
+async function openProxy({ stateFolder, egress, keys, onRefusedHost }: SandboxRules): Promise<EgressProxy> {
+  const place = await openSocketPlace(stateFolder, socketNames.egress);
+  return EgressProxy.open({ egress, keys, place, ...refusals(onRefusedHost) });
 }
 
 const socketsInside = '/run/longshore';

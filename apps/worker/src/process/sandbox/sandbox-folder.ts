@@ -1,4 +1,4 @@
-import { mkdir, open, writeFile } from 'node:fs/promises';
+import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** What the sandbox keeps in a Dispatch's state folder: on disk and not in memory, so that filling it is no memory bomb. */
@@ -29,21 +29,25 @@ export async function makeSandboxFolder(stateFolder: string): Promise<SandboxFol
 
 export const socketNames = { memberDoor: 'member-door.sock', egress: 'egress.sock' } as const;
 
+/** A place for a unix socket in a state folder. */
+export interface SocketPlace {
+  readonly path: string;
+  /** After whoever listens there has closed. */
+  release(): Promise<void>;
+}
+
 /**
- * Listens on a unix socket of the state folder. The name of a socket ends at 107 bytes and a state folder may lie deep, so it is
- * named by an open descriptor of its folder.
+ * The name of a socket ends at 107 bytes and a state folder may lie deep, so it is named by an open descriptor of its folder. That
+ * stays open as long as somebody listens: the end of listening takes the file away by the same name.
  */
-export async function withSocketPath<Result>(
+export async function openSocketPlace(
   stateFolder: string,
   name: (typeof socketNames)[keyof typeof socketNames],
-  listen: (path: string) => Promise<Result>,
-): Promise<Result> {
-  const folder = await open(await makeSocketFolder(stateFolder), 'r');
-  try {
-    return await listen(`/proc/self/fd/${folder.fd}/${name}`);
-  } finally {
-    await folder.close();
-  }
+): Promise<SocketPlace> {
+  const path = await makeSocketFolder(stateFolder);
+  await rm(join(path, name), { force: true });
+  const folder = await open(path, 'r');
+  return { path: `/proc/self/fd/${folder.fd}/${name}`, release: () => folder.close() };
 }
 
 async function makeSocketFolder(stateFolder: string): Promise<string> {

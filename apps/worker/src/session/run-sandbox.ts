@@ -1,0 +1,64 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { openSandbox, type Sandbox, type SandboxRung } from '../process/sandbox/index.js';
+import type { EnclosureNeeds, SessionAccount } from '../provider/port.js';
+import type { DispatchFolder } from '../workspace/owner-marker.js';
+import type { RunNeeds } from './run-needs.js';
+
+/** What a run wants of its sandbox. */
+export interface SandboxWish {
+  readonly rung: SandboxRung;
+  readonly readOnlyWorkspace: boolean;
+  /** Hosts that it may reach, beside those of the provider. */
+  readonly hosts: readonly string[];
+  /** Of the provider, where one runs. */
+  readonly needs?: EnclosureNeeds | undefined;
+  readonly account?: SessionAccount | undefined;
+  readonly memberDoor: boolean;
+}
+
+/** @throws FarmError `misconfigured` */
+export function openRunSandbox(run: RunNeeds, folder: DispatchFolder, wish: SandboxWish): Promise<Sandbox> {
+  const { rung, readOnlyWorkspace, hosts, needs, account, memberDoor } = wish;
+  const { settings } = run.sandboxes;
+  return openSandbox({
+    rung,
+    workspace: folder.work,
+    readOnlyWorkspace,
+    stateFolder: folder.state,
+    readable: [...settings.readable, ...(needs?.readable ?? [])],
+    writable: needs?.writable ?? [],
+    hidden: [run.home.path, join(homedir(), '.longshore'), ...settings.hidden],
+    egress: { hosts: [...hosts, ...(needs?.hosts ?? [])], privateHosts: settings.privateHosts },
+    keys: keysOf(needs, account),
+    memberDoor,
+    onRefusedHost: (host) => run.log.info({ host }, 'a host outside of the egress list was asked for'),
+  });
+}
+
+function keysOf(needs: EnclosureNeeds | undefined, account: SessionAccount | undefined) {
+  if (needs === undefined || account === undefined) return [];
+  return needs.keys.flatMap(({ secret, header, prefix, upstream }) => {
+    const value = account.secrets[secret];
+    if (value === undefined) return [];
+    return [{ upstream: account.upstream ?? upstream, header, value: `${prefix ?? ''}${value}` }];
+  });
+}
+
+/** Stands where a key would: programs refuse to start without one. */
+const standIn = 'held-by-the-sandbox';
+
+/** The account as the provider may see it: keys that the proxy holds are not in it, and its upstream is the proxy (H35). */
+export function seenAccount(
+  account: SessionAccount,
+  needs: EnclosureNeeds | undefined,
+  { upstreams }: Sandbox,
+): SessionAccount {
+  const held = needs?.keys.filter(({ secret }) => account.secrets[secret] !== undefined) ?? [];
+  const [first] = held;
+  if (first === undefined) return account;
+  const upstream = upstreams[account.upstream ?? first.upstream];
+  if (upstream === undefined) return account;
+  const secrets = { ...account.secrets, ...Object.fromEntries(held.map(({ secret }) => [secret, standIn])) };
+  return { ...account, secrets, upstream };
+}
