@@ -9,6 +9,7 @@ import { afterAll } from '@jest/globals';
 import type { z } from 'zod';
 import {
   CheckpointInput,
+  type CommandRunRequest,
   errorCodes,
   FarmError,
   isFarmErrorCode,
@@ -33,6 +34,8 @@ export interface StandInJob {
   readonly base: string;
   readonly script: string;
   readonly provider: string;
+  /** A Command Run, in place of a script. */
+  readonly command?: z.input<typeof CommandRunRequest>;
   state: 'queued' | 'leased' | 'done' | 'cancelled' | 'dead';
   epoch: number;
   lease_id: string;
@@ -130,8 +133,19 @@ export class StandInController {
     return bundle === undefined ? this.emptyCommit : (await importBundle(this.store, bundle)).head;
   }
 
-  add(script: string, base = this.emptyCommit, provider = 'scripted'): StandInJob {
+  /** A Command Run on a commit. */
+  addCommand(command: z.input<typeof CommandRunRequest>, base = this.emptyCommit): StandInJob {
+    return this.add('', base, 'scripted', command);
+  }
+
+  add(
+    script: string,
+    base = this.emptyCommit,
+    provider = 'scripted',
+    command?: z.input<typeof CommandRunRequest>,
+  ): StandInJob {
     const job: StandInJob = {
+      ...(command && { command }),
       id: randomUUID(),
       base,
       script,
@@ -204,8 +218,10 @@ export class StandInController {
     // its time stands still while it is away (H3)
     if (this.isAway) return;
     for (const job of this.jobs.values()) {
-      if (job.state === 'leased' && job.expiresAt < Date.now())
-        job.state = job.end?.kind === 'cancel' ? 'cancelled' : 'queued';
+      if (job.state !== 'leased' || job.expiresAt >= Date.now()) continue;
+      // a command that was started is abandoned, and nobody gets it again (H8)
+      const abandoned = job.command !== undefined && job.phase !== 'preparing';
+      job.state = job.end?.kind === 'cancel' ? 'cancelled' : abandoned ? 'dead' : 'queued';
     }
   }
 
@@ -339,7 +355,7 @@ export class StandInController {
   private leased(job: StandInJob): object {
     return {
       id: job.id,
-      kind: 'dispatch',
+      kind: job.command === undefined ? 'dispatch' : 'command_run',
       epoch: job.epoch,
       lease_id: job.lease_id,
       lease_ms: this.leaseMs,
@@ -349,9 +365,11 @@ export class StandInController {
         task_id: 't_00000000',
         member_id: 'worker',
         title: 'A Task',
-        provider: job.provider,
         base: job.base,
         task_directory: '.longshore/t_00000000',
+        ...(job.command === undefined
+          ? { provider: job.provider }
+          : { command_id: 'c_00000000', purpose: 'verify' as const }),
       },
     };
   }
@@ -414,6 +432,7 @@ export class StandInController {
     const [, id = '', rest = ''] = /^\/v1\/jobs\/([^/]+)\/(.+)$/.exec(path) ?? [];
     const job = this.jobs.get(id);
     if (job === undefined) throw new FarmError('not_available');
+    if (rest === 'request' && job.command !== undefined) return job.command;
     if (rest === 'request')
       return {
         instructions: 'You are a test.',

@@ -1,0 +1,194 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { limits } from '#contracts';
+import { bundleCheckout } from '#git';
+import { aWorker } from '../../../../test/support/a-worker.js';
+import { aRepository, type Content } from '../../../../test/support/repositories.js';
+import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
+import { tempDir } from '../../../../test/support/temp-dir.js';
+import { waitUntil } from '../../../../test/support/wait-until.js';
+import { findTrees } from '../process/tree-sweep.js';
+
+/** A farm that holds a commit of these files. */
+async function aFarm(files: Readonly<Record<string, Content>> = { 'a.txt': 'a\n' }) {
+  const farm = await StandInController.open();
+  const { bundle } = await bundleCheckout({ dir: aRepository(files), out: join(tempDir('bundle'), 'source.bundle') });
+  const base = await farm.base(bundle);
+  const shell = (command: string, more: { cwd?: string; timeout_seconds?: number } = {}): StandInJob =>
+    farm.addCommand({ command: { kind: 'shell', command }, ...more }, base);
+  const argv = (...words: string[]): StandInJob => farm.addCommand({ command: { kind: 'argv', argv: words } }, base);
+  return { farm, base, shell, argv };
+}
+
+const saidBy = (job: StandInJob): string => [...job.output.values()].join('');
+const resultOf = (job: StandInJob) => job.completed?.result;
+const startedBeat = (body: unknown): boolean => JSON.stringify(body).includes('"phase":"started"');
+
+describe('a command on a worker', () => {
+  it('runs on a clean tree of its commit, tells its exit code and what it said, and leaves nothing', async () => {
+    const { farm, shell } = await aFarm({ 'a.txt': 'hello\n', 'sub/b.txt': 'b\n' });
+    const job = shell('cat a.txt; git status --porcelain; pwd; echo wrong >&2; exit 3');
+    const worker = await aWorker(farm);
+    await worker.until('completed');
+    expect(job.completed).toMatchObject({ ended: 'exited', result: { exit_code: 3 } });
+    const path = String(worker.events('workspace')[0]?.path);
+    expect(saidBy(job).replace('wrong\n', '')).toBe(`hello\n${path}\n`);
+    expect(saidBy(job)).toContain('wrong\n');
+    const bytes = Buffer.byteLength(saidBy(job));
+    expect(resultOf(job)).toMatchObject({
+      output: { observed_bytes: bytes, written_bytes: bytes, complete: true },
+      isolation: { backend: expect.any(String) },
+    });
+    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
+    expect(job.packs).toEqual([]);
+    expect(findTrees(farm.worker)).toEqual([]);
+  });
+
+  it('runs a program with its arguments as they are, in a folder of the workspace', async () => {
+    const { farm, argv, base } = await aFarm({ 'sub/b.txt': 'b\n' });
+    const plain = argv('printf', '%s|', 'one two', '$HOME', '`id`');
+    const beneath = farm.addCommand({ command: { kind: 'argv', argv: ['ls'] }, cwd: 'sub' }, base);
+    await aWorker(farm);
+    await waitUntil(() => plain.completed !== undefined && beneath.completed !== undefined, { within: 30_000 });
+    expect(saidBy(plain)).toBe('one two|$HOME|`id`|');
+    expect(saidBy(beneath)).toBe('b.txt\n');
+  });
+
+  it('H21 refuses a working directory that is missing, no folder, or reached through a symlink', async () => {
+    const { farm, shell } = await aFarm({ 'a.txt': 'a\n', out: { link: '/etc' }, 'sub/up': { link: '..' } });
+    const jobs = ['missing', 'a.txt', 'out', 'sub/up'].map((cwd) => shell('echo ran', { cwd }));
+    await aWorker(farm);
+    await waitUntil(() => jobs.every((job) => job.failed !== undefined), { within: 30_000 });
+    for (const job of jobs) {
+      expect(job.failed).toMatchObject({ reason: 'prepare_failed', retryable: false });
+      expect(job.failed?.detail).toContain('invalid_task_path');
+      expect(saidBy(job)).toBe('');
+    }
+  });
+
+  it('H8 spawns nothing before the farm has answered that the command is started', async () => {
+    const { farm, shell } = await aFarm();
+    const job = shell('echo ran');
+    let cut = 0;
+    // The farm commits the start; its answers are lost on the way, as often as the worker asks.
+    farm.leaseMs = 6_000;
+    farm.weather = ({ path, body }) => {
+      if (!path.endsWith('job_heartbeat') || !startedBeat(body) || cut >= 3) return 'fine';
+      cut += 1;
+      expect(saidBy(job)).toBe('');
+      return 'cut_after';
+    };
+    const worker = await aWorker(farm);
+    await worker.until('completed');
+    expect(cut).toBe(3);
+    const began = worker.events('started')[0];
+    expect(began).toBeDefined();
+    expect(saidBy(job)).toBe('ran\n');
+  });
+
+  it('H8 never runs a command whose machine was killed between its start and its process', async () => {
+    const { farm, shell } = await aFarm();
+    const mark = join(tempDir('mark'), 'ran');
+    const job = shell(`echo ran >> ${mark}`);
+    farm.weather = ({ path, body }) => (path.endsWith('job_heartbeat') && startedBeat(body) ? 'cut_after' : 'fine');
+    const worker = await aWorker(farm);
+    await waitUntil(() => job.phase === 'started', { within: 20_000 });
+    worker.process.signal('SIGKILL');
+    await worker.process.ended;
+    farm.weather = () => 'fine';
+    await waitUntil(() => job.state === 'dead', { within: 20_000 });
+    const again = await aWorker(farm, { home: worker.home });
+    await waitUntil(() => readdirSync(`${again.home}/workspaces`).length === 0);
+    expect([existsSync(mark), job.epoch, job.completed]).toEqual([false, 1, undefined]);
+    expect(farm.requests(/\/packs\//)).toEqual([]);
+  });
+
+  it('H8 lets nothing of a command run on whose worker was killed, and starts it nowhere again', async () => {
+    const { farm, shell } = await aFarm();
+    const mark = join(tempDir('mark'), 'ran');
+    const job = shell(`echo ran >> ${mark}; echo here; sleep 600`);
+    const worker = await aWorker(farm);
+    await waitUntil(() => saidBy(job) === 'here\n', { within: 20_000 });
+    worker.process.signal('SIGKILL');
+    await waitUntil(() => findTrees(farm.worker).length === 0, { within: 20_000 });
+    await waitUntil(() => job.state === 'dead', { within: 20_000 });
+    await aWorker(farm, { home: worker.home });
+    expect([readFileSync(mark, 'utf8'), job.epoch]).toEqual(['ran\n', 1]);
+  });
+
+  it('ends the whole tree at its time, gently first, and tells what it had said', async () => {
+    const { farm, shell } = await aFarm();
+    const job = shell('trap "echo told; exit 0" TERM; (trap "" TERM; sleep 600) & echo begun; wait', {
+      timeout_seconds: 1,
+    });
+    await (await aWorker(farm)).until('completed');
+    expect(job.completed?.ended).toBe('timed_out');
+    expect(saidBy(job)).toBe('begun\ntold\n');
+    expect(findTrees(farm.worker)).toEqual([]);
+  });
+
+  it('ends with its own process: what that left behind is ended, and a pipe that it holds open is no reason to wait', async () => {
+    const { farm, shell } = await aFarm();
+    const job = shell('(sleep 600; echo late) & echo done');
+    await (await aWorker(farm)).until('completed');
+    expect([job.completed?.ended, saidBy(job)]).toEqual(['exited', 'done\n']);
+    expect(findTrees(farm.worker)).toEqual([]);
+  });
+
+  it('ends a cancelled command, and does not hear that its Task is paused', async () => {
+    const { farm, shell } = await aFarm();
+    const [cancelled, paused] = [shell('echo a; sleep 600'), shell('echo b; sleep 1; echo c')];
+    paused.end = { kind: 'pause', reason: 'paused' };
+    await aWorker(farm, { slots: 2 });
+    await waitUntil(() => saidBy(cancelled) === 'a\n', { within: 20_000 });
+    cancelled.end = { kind: 'cancel', reason: 'cancelled' };
+    await waitUntil(() => cancelled.completed !== undefined && paused.completed !== undefined, { within: 20_000 });
+    expect(cancelled.completed).toMatchObject({ ended: 'cancelled' });
+    expect([paused.completed?.ended, saidBy(paused)]).toEqual(['exited', 'b\nc\n']);
+  });
+
+  it('D15 waits in a drain for a command that was started, and gives back one that was not', async () => {
+    const { farm, shell } = await aFarm();
+    const job = shell('echo a; sleep 2; echo b');
+    const worker = await aWorker(farm);
+    await waitUntil(() => saidBy(job) === 'a\n', { within: 20_000 });
+    worker.process.signal('SIGTERM');
+    expect(await worker.process.ended).toBe(0);
+    expect([job.completed?.ended, saidBy(job)]).toEqual(['exited', 'a\nb\n']);
+
+    const second = await aFarm();
+    const unstarted = second.shell('echo never');
+    second.farm.weather = ({ path }) => (/\/bundle/.test(path) ? { lateMs: 60_000 } : 'fine');
+    const other = await aWorker(second.farm);
+    await waitUntil(() => second.farm.requests(/\/bundle/).length > 0, { within: 20_000 });
+    other.process.signal('SIGTERM');
+    expect(await other.process.ended).toBe(0);
+    expect(unstarted.failed).toMatchObject({ reason: 'job_error', retryable: true });
+  });
+
+  it('tells a program that is not there from one that failed', async () => {
+    const { farm, argv } = await aFarm();
+    const job = argv('/no/such/program');
+    await (await aWorker(farm)).until('completed');
+    expect(job.completed?.ended).toBe('launch_failed');
+    expect(String(resultOf(job)?.detail)).toContain('could not be started');
+  });
+
+  it('H17 has brought up all that was said when it tells the end, with the end of it as plain text', async () => {
+    const { farm, shell } = await aFarm();
+    const job = shell(
+      'i=0; while [ $i -lt 60000 ]; do echo "line $i of many that a build says"; i=$((i+1)); done; printf "\\033[31mred\\033[0m\\000\\n"',
+    );
+    farm.weather = ({ path }) => (/\/output\//.test(path) ? { lateMs: 50 } : 'fine');
+    await (await aWorker(farm)).until('completed');
+    const output = saidBy(job);
+    expect(resultOf(job)).toMatchObject({
+      output: { observed_bytes: output.length, written_bytes: output.length, complete: true },
+    });
+    expect(output.split('\n')).toHaveLength(60_002);
+    const tail = String(resultOf(job)?.tail);
+    expect(tail.endsWith('line 59999 of many that a build says\nred\n')).toBe(true);
+    expect(Buffer.byteLength(tail)).toBeLessThanOrEqual(limits.commandTailBytes);
+  });
+});
