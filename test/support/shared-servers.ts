@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../../apps/cli/src/services/postgres.js';
 import { isAlive, markOf, ProcessMark } from '../../apps/cli/src/services/process-mark.js';
+import { removeFolder } from '../../apps/worker/src/workspace/remove-folder.js';
 import { endRecorded, record } from './recorded.js';
 import { dropDatabases, makeTemplate } from './template.js';
 import { announceRun } from './test-run.js';
@@ -37,7 +38,8 @@ async function start(): Promise<Shared> {
   const stop = async () => {
     await postgres?.stop();
     await endRecorded(folder);
-    await rm(folder, { recursive: true, force: true });
+    // workers that were killed leave their mounts
+    await removeFolder(folder);
   };
   try {
     const run = await makeTemplate(given ?? postgres?.url ?? '', folder);
@@ -71,6 +73,7 @@ async function removeAbandoned(): Promise<void> {
     const owner = await readFile(ownerOf(folder), 'utf8').catch(() => undefined);
     if (owner === undefined || isAlive(ProcessMark.parse(JSON.parse(owner)))) continue;
     await endRecorded(folder);
-    await rm(folder, { recursive: true, force: true });
+    // workers that were killed leave their mounts
+    await removeFolder(folder);
   }
 }

@@ -20,6 +20,9 @@ type WorkerEvent =
   | 'retained'
   | 'salvaged'
   | 'draining'
+  | 'kept'
+  | 'dropped'
+  | 'disk'
   | 'beat_unanswered'
   | 'beat_answered';
 

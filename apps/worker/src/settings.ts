@@ -2,6 +2,7 @@ import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { FarmError, limits } from '#contracts';
+import { type Backend, backends } from './workspace/layers/backends.js';
 
 export interface WorkerSettings {
   /** The worker's own folder, 0700: identity, workspaces, cache, rescue. */
@@ -22,11 +23,24 @@ export interface WorkerSettings {
   readonly silenceMs: number;
   /** How long a drain may take, ms. */
   readonly drainMs: number;
+  /** Backends that workspaces may be made with; all that work here by default. */
+  readonly isolation: readonly Backend[];
+  /** Bytes that the disk keeps free: below it no work is taken. */
+  readonly diskFloorBytes: number;
+  /** Bytes that templates, repositories and kept workspaces may take together. */
+  readonly cacheBytes: number;
   /** Where to write down the tokens that are held, so that somebody can try them when they are worth nothing any more. */
   readonly traceTokensFile: string | undefined;
 }
 
+const backendNames = z
+  .string()
+  .transform((names) => names.split(',').map((name) => name.trim()))
+  .pipe(z.array(z.enum(backends)).min(1));
+
 const whole = (low: number, high: number) => z.coerce.number().int().min(low).max(high);
+
+const mebibyte = 1024 ** 2;
 
 const Environment = z.object({
   LONGSHORE_WORKER_HOME: z.string().min(1).optional(),
@@ -39,6 +53,9 @@ const Environment = z.object({
   LONGSHORE_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LONGSHORE_SILENCE_MS: whole(1, 2 ** 31 - 1).default(limits.silenceMs),
   LONGSHORE_DRAIN_MS: whole(1, 2 ** 31 - 1).default(limits.drainMs),
+  LONGSHORE_ISOLATION: backendNames.default([...backends]),
+  LONGSHORE_DISK_FLOOR_MB: whole(0, 2 ** 31 - 1).default(limits.diskFloorBytes / mebibyte),
+  LONGSHORE_CACHE_MB: whole(0, 2 ** 31 - 1).default(limits.workerCacheBytes / mebibyte),
   LONGSHORE_WORKER_TRACE_TOKENS_FILE: z.string().min(1).optional(),
 });
 
@@ -77,6 +94,9 @@ export function readSettings(
     logLevel: given.LONGSHORE_LOG_LEVEL,
     silenceMs: given.LONGSHORE_SILENCE_MS,
     drainMs: given.LONGSHORE_DRAIN_MS,
+    isolation: given.LONGSHORE_ISOLATION,
+    diskFloorBytes: given.LONGSHORE_DISK_FLOOR_MB * mebibyte,
+    cacheBytes: given.LONGSHORE_CACHE_MB * mebibyte,
     traceTokensFile: given.LONGSHORE_WORKER_TRACE_TOKENS_FILE,
   };
 }

@@ -32,3 +32,4 @@ export { knownName, withRemote } from './remote/remote.js';
 export { requireGit } from './require-git.js';
 export type { ObjectStore, Person } from './store.js';
 export { emptyBase, openStore } from './store.js';
+export { gitDirFrom, keepBase, layAgentHead, layFiles } from './workspace-layers.js';

@@ -47,7 +47,7 @@ export async function prepare(
   payload: DispatchPayload,
   signal: AbortSignal,
 ): Promise<Prepared> {
-  await requireRoom(needs.home.path);
+  await requireRoom(needs.home.path, needs.diskFloorBytes);
   const provider = await usableProvider(needs, payload.provider);
   signal.throwIfAborted();
   await rm(folder.path, { recursive: true, force: true });
@@ -113,20 +113,20 @@ function fetchRequest({ farm }: RunNeeds, lease: HeldLease, signal: AbortSignal)
 
 /** A bundle that does not hold what it should may have been cut or changed under way: it is fetched anew, once. */
 export async function layOut(
-  { bundles }: RunNeeds,
+  { bundles, workspaces }: RunNeeds,
   lease: HeldLease,
   folder: DispatchFolder,
   payload: LaidOut,
   signal: AbortSignal,
 ): Promise<Isolation> {
   const wanted = { job: lease.job, base: payload.base, jobToken: () => lease.token, signal };
+  const surroundings = { bundle: () => bundles.get(wanted), signal };
   try {
-    return await materialise(folder, payload, await bundles.get(wanted));
+    return await materialise(workspaces, folder, payload, surroundings);
   } catch (error) {
     if (error instanceof FarmError && error.code === 'internal') await requireGit();
     if (!(error instanceof FarmError) || error.code !== 'source_refused') throw error;
     await bundles.drop(payload.base);
-    for (const path of [folder.git, folder.work]) await rm(path, { recursive: true, force: true });
-    return materialise(folder, payload, await bundles.get(wanted));
+    return materialise(workspaces, folder, payload, surroundings);
   }
 }

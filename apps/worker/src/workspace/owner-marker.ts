@@ -40,6 +40,9 @@ export interface DispatchFolder {
   readonly marker: string;
   /** The workspace itself. */
   readonly work: string;
+  /** Where it stands above frozen layers: its own changes, and the kernel's scratch beside them. */
+  readonly upper: string;
+  readonly scratch: string;
   /** Our GIT_DIR, beside the workspace and out of the agent's reach (H2). */
   readonly git: string;
   /** The adapter's own files. */
@@ -53,6 +56,8 @@ export function folderAt(path: string): DispatchFolder {
     path,
     marker: join(path, 'owner.json'),
     work: join(path, 'work'),
+    upper: join(path, 'upper'),
+    scratch: join(path, 'scratch'),
     git: join(path, 'git'),
     state: join(path, 'state'),
     handover: join(path, 'handover.json'),

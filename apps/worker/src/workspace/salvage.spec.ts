@@ -17,6 +17,7 @@ import { materialise } from './materialise.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, writeMarker } from './owner-marker.js';
 import { salvageDeadBoots } from './salvage.js';
 import { openHome, startOf } from './worker-home.js';
+import { Workspaces } from './workspaces.js';
 
 describe('what a dead boot left', () => {
   it('W10 D11 H10 is brought up as a rescue before the next boot claims, and the job runs anew', async () => {
@@ -124,23 +125,22 @@ async function aHome() {
   const client = new Farm(farm.url, { token: async () => `worker-${boot}`, renew: async () => `worker-${boot}` });
   const worker = farm.worker;
   const bundle = await bundleFor(farm.store, await farm.base());
+  const workspaces = await Workspaces.open({ home, log: openLog('silent') });
   const leave = async (change: Partial<OwnerMarker>): Promise<DispatchFolder> => {
     const job = farm.add('steps: []');
     const folder = folderAt(join(home.workspaces, `${job.id}-1`));
     mkdirSync(folder.path, { recursive: true });
     const task_directory = '.longshore/t_00000000';
     await materialise(
+      workspaces,
       folder,
       {
-        task_id: 't_00000000',
         member_id: 'mender',
-        title: 'A Task',
-        provider: 'scripted',
         base: job.base,
         task_directory,
         isolation: { required: [], allow_fallback: false },
       },
-      bundle,
+      { bundle: async () => bundle, signal: new AbortController().signal },
     );
     writeFileSync(join(folder.work, 'unmerged.txt'), 'unmerged');
     await writeMarker(folder, {
@@ -163,7 +163,8 @@ async function aHome() {
     });
     return folder;
   };
-  const salvage = () => salvageDeadBoots({ home, worker, farm: client, log: openLog('silent'), line: () => undefined });
+  const salvage = () =>
+    salvageDeadBoots({ home, workspaces, worker, farm: client, log: openLog('silent'), line: () => undefined });
   return { farm, home, worker, leave, salvage };
 }
 

@@ -5,13 +5,16 @@ import type { EventLines } from '../event-lines.js';
 import { faultOf, type Log } from '../log.js';
 import { endTree, findTrees } from '../process/tree-sweep.js';
 import { captureDispatch, packOf } from './capture.js';
+import { unmountBeneath } from './layers/mounts.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, readMarker, writeMarker } from './owner-marker.js';
 import { sendPack } from './pack-road.js';
 import { removeFolder } from './remove-folder.js';
 import { isAlive, type WorkerHome } from './worker-home.js';
+import type { Workspaces } from './workspaces.js';
 
 interface SalvageNeeds {
   readonly home: WorkerHome;
+  readonly workspaces: Workspaces;
   readonly worker: string;
   readonly farm: Farm;
   readonly log: Log;
@@ -31,6 +34,10 @@ export async function salvageDeadBoots(needs: SalvageNeeds): Promise<void> {
     needs,
     living.flatMap(({ marker }) => (marker === undefined ? [] : [marker])),
   );
+  const stale = await needs.workspaces.clearStale((path) =>
+    living.some(({ folder }) => path.startsWith(`${folder.path}/`)),
+  );
+  if (stale > 0) needs.log.info({ stale }, 'mounts of a dead boot were unmounted');
   for (const { folder, marker } of owned) {
     if (living.some((one) => one.folder === folder)) continue;
     await salvage(needs, folder, marker);
@@ -61,6 +68,7 @@ async function salvage(needs: SalvageNeeds, folder: DispatchFolder, marker: Owne
   try {
     const dated = { ...marker, captured_at: marker.captured_at ?? new Date().toISOString() };
     await writeMarker(folder, dated);
+    await needs.workspaces.reopen(folder);
     const capture = await captureDispatch(folder, dated);
     if (capture.kind === 'captured') {
       const pack = await packOf(folder, marker.base, capture);
@@ -89,11 +97,15 @@ function remove(folder: DispatchFolder): Promise<void> {
 
 /** Kept under `rescue/` for its owner to look at: nothing is lost by a guess. */
 export async function setAside(
-  { home, log, line }: Pick<SalvageNeeds, 'home' | 'log' | 'line'>,
+  { home, log, line, workspaces }: Pick<SalvageNeeds, 'home' | 'log' | 'line' | 'workspaces'>,
   folder: DispatchFolder,
   why: string,
 ): Promise<void> {
   const to = join(home.rescue, `${folder.path.split('/').at(-1) ?? 'workspace'}-${Date.now()}`);
+  await workspaces
+    .makePlain(folder)
+    .catch((error: unknown) => log.error({ fault: faultOf(error) }, 'a workspace is kept aside in layers'));
+  await unmountBeneath(folder.path);
   await rename(folder.path, to);
   line('retained', { path: to });
   log.warn({ path: to, why }, 'a workspace is kept aside');

@@ -12,6 +12,11 @@ export interface WorkerHome {
   readonly workspaces: string;
   readonly bundles: string;
   readonly rescue: string;
+  /** Repositories of bases, by commit, and frozen files of bases, by what made them. */
+  readonly repositories: string;
+  readonly templates: string;
+  /** Workspaces whose Assignment goes on. */
+  readonly kept: string;
 }
 
 /** @throws FarmError `misconfigured` when others may enter it */
@@ -22,13 +27,16 @@ export async function openHome(path: string): Promise<WorkerHome> {
     workspaces: join(path, 'workspaces'),
     bundles: join(path, 'cache', 'bundles'),
     rescue: join(path, 'rescue'),
+    repositories: join(path, 'cache', 'repositories'),
+    templates: join(path, 'templates'),
+    kept: join(path, 'kept'),
   };
   await mkdir(path, { recursive: true, mode: 0o700 });
   const { mode } = await stat(path);
   if ((mode & 0o077) !== 0) {
     throw new FarmError('misconfigured', "Others may enter the worker's folder.", { hint: 'Set its mode to 0700.' });
   }
-  for (const folder of [home.workspaces, home.bundles, home.rescue])
+  for (const folder of [home.workspaces, home.bundles, home.rescue, home.repositories, home.templates, home.kept])
     await mkdir(folder, { recursive: true, mode: 0o700 });
   return home;
 }

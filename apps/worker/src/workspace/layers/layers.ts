@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FarmError } from '#contracts';
+import { cloneWorkspace, gitDirFrom, keepBase, layFiles } from '#git';
+import { removeFolder } from '../remove-folder.js';
+import type { WorkerHome } from '../worker-home.js';
+import { bindReadOnly, mountsBeneath } from './mounts.js';
+import { Shelf, type Taken } from './shelf.js';
+
+/** How the setup command of a repository ended. The reason is for people and for the member. */
+export type SetupEnd = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+export interface Setup {
+  readonly command: string;
+  /** Runs it in that folder, in the sandbox of the Dispatch: what it runs is a stranger's (H32). */
+  readonly run: (folder: string, signal: AbortSignal) => Promise<SetupEnd>;
+}
+
+/** Whose templates these are: no one else's Dispatch is laid above them (H32). */
+export interface TemplateScope {
+  readonly project: string;
+  readonly origin: string;
+  /** Rung of the sandbox that the setup command runs in. */
+  readonly sandbox: string;
+}
+
+/** The setup command of a repository failed: there is no template to freeze. */
+export class SetupFailed extends Error {}
+
+interface FilesAsked {
+  readonly scope: TemplateScope;
+  readonly base: string;
+  readonly setup: Setup | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The frozen layers under the workspaces of one worker: the repository of a base, by commit, and its files with what the setup
+ * command made of them, by project, origin, tree, command and sandbox (H32).
+ */
+export class Layers {
+  readonly repositories: Shelf;
+  readonly templates: Shelf;
+
+  constructor(home: Pick<WorkerHome, 'repositories' | 'templates'>) {
+    this.repositories = new Shelf(home.repositories);
+    this.templates = new Shelf(home.templates);
+  }
+
+  /** @throws FarmError `source_refused` for a damaged bundle · `disk_full` · `timeout` */
+  useRepository<T>(
+    base: string,
+    bundle: () => Promise<string>,
+    signal: AbortSignal,
+    work: (repository: Taken) => Promise<T>,
+  ): Promise<T> {
+    const make = async (draft: string): Promise<void> => {
+      const { tree } = await keepBase({
+        bundle,
+        base,
+        gitDir: repositoryAt(draft).git,
+        layer: repositoryAt(draft).layer,
+      });
+      await writeFile(repositoryAt(draft).tree, tree);
+    };
+    return this.repositories.use(base, make, signal, work);
+  }
+
+  /** @throws SetupFailed · FarmError `disk_full` · `timeout` */
+  async useTemplate<T>(repository: Taken, asked: FilesAsked, work: (template: Taken) => Promise<T>): Promise<T> {
+    const tree = await readFile(repositoryAt(repository.path).tree, 'utf8');
+    const key = templateKey({ ...asked.scope, tree, command: asked.setup?.command });
+    return this.templates.use(key, (draft) => this.fill(draft, repository, asked), asked.signal, work);
+  }
+
+  /** Files of the base; then the setup command; then the base again, so that only what the repository ignores is left of it. */
+  private async fill(draft: string, repository: Taken, { base, setup, signal }: FilesAsked): Promise<void> {
+    const { tree, index } = templateAt(draft);
+    const own = join(draft, 'git');
+    await gitDirFrom(repositoryAt(repository.path).git, own);
+    if (setup !== undefined) {
+      // many setup commands ask git something; what they leave in `.git` is no part of the template
+      await cloneWorkspace({ bundle: noBundle, base, dir: tree, gitDir: own, name: 'setup', author: farmAuthor });
+      const end = await setup.run(tree, signal);
+      signal.throwIfAborted();
+      if (!end.ok) throw new SetupFailed(end.reason);
+      await removeFolder(join(tree, '.git'));
+    }
+    await layFiles({ dir: tree, gitDir: own, base, index });
+    await rm(own, { recursive: true, force: true });
+  }
+}
+
+const farmAuthor = { name: 'Longshore', email: 'longshore@longshore.invalid' };
+
+const noBundle = (): Promise<string> =>
+  Promise.reject(new FarmError('internal', 'The repository of a base does not hold it.'));
+
+/** Makes a frozen folder unwritable by its path as well, where this worker may mount. */
+export async function seal(path: string): Promise<void> {
+  if ((await mountsBeneath(path)).length === 0) await bindReadOnly(path);
+}
+
+export const repositoryAt = (path: string) => ({
+  /** Ours: bare. */
+  git: join(path, 'git'),
+  /** Holds the `.git` that agents see. */
+  layer: join(path, 'layer'),
+  tree: join(path, 'tree'),
+});
+
+export const templateAt = (path: string) => ({ tree: join(path, 'tree'), index: join(path, 'index') });
+
+interface TemplateFacts extends TemplateScope {
+  readonly tree: string;
+  readonly command: string | undefined;
+}
+
+function templateKey({ project, origin, tree, command, sandbox }: TemplateFacts): string {
+  // a setup command that is not there and an empty one are the same; each part is quoted, so that none can reach into the next
+  const facts = JSON.stringify([project, origin, tree, command ?? '', sandbox]);
+  return createHash('sha256').update(facts).digest('hex').slice(0, 40);
+}

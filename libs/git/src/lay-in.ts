@@ -1,0 +1,55 @@
+import { rm } from 'node:fs/promises';
+import { type BytePath, bytesOf, fromText } from './byte-path.js';
+import { git } from './git.js';
+import type { GitLimits } from './git-limits.js';
+import type { Oid } from './oid.js';
+import { scanWorkspace } from './scan-workspace.js';
+import { filesOfTree, writeWorkspaceTree } from './workspace-tree.js';
+
+export interface Laying {
+  readonly dir: string;
+  readonly gitDir: string;
+  readonly base: Oid;
+  /** A path where no index is yet; afterwards it holds the base with the times of the files that lie there. */
+  readonly index: string;
+  readonly limits: GitLimits;
+  /** Stays, though it is not in the base. */
+  readonly keep: readonly BytePath[];
+}
+
+/**
+ * Lays the base into a folder: only files that differ are touched, files that are not in the base go, ignored ones stay.
+ *
+ * The index is filled with what lies there, so that git touches only what differs and build tools find old times unchanged.
+ */
+export async function layIn(laying: Laying): Promise<void> {
+  const { dir, gitDir, base, index, limits } = laying;
+  const { files } = await filesOfTree(gitDir, base, limits);
+  const nothing = new Set<BytePath>();
+  const kept = (path: BytePath): boolean => laying.keep.some((name) => path === name || path.startsWith(`${name}/`));
+  const remove = (path: BytePath): Promise<void> =>
+    rm(bytesOf(`${fromText(dir)}/${path}`), { recursive: true, force: true });
+  const scan = await scanWorkspace({
+    dir,
+    gitDir,
+    base: files,
+    links: nothing,
+    known: nothing,
+    include: [],
+    taskDirectory: undefined,
+    limits: { ...limits, workspaceBytes: Number.MAX_SAFE_INTEGER, packObjects: Number.MAX_SAFE_INTEGER },
+  });
+  for (const path of scan.nested) await remove(`${path}/.git`);
+  for (const path of scan.taken) if (!files.has(path) && !kept(path)) await remove(path);
+  const taken = scan.taken.filter((path) => files.has(path));
+  await writeWorkspaceTree({ dir, gitDir, index, taken, links: [], limits });
+  await git(['read-tree', '--reset', '-u', base], {
+    gitDir,
+    workTree: dir,
+    cwd: dir,
+    limits,
+    durable: false,
+    config: { 'checkout.workers': '0' },
+    env: { GIT_INDEX_FILE: index },
+  });
+}
