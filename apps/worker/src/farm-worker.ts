@@ -11,6 +11,7 @@ import type { Log } from './log.js';
 import { MachineReport } from './machine-report.js';
 import type { Instant } from './process/monotonic.js';
 import type { SandboxPolicy } from './process/sandbox/index.js';
+import type { SandboxPolicy } from './process/sandbox/index.js';
 import type { Provider } from './provider/port.js';
 import { CommandRun } from './session/command-run.js';
 import { DispatchRun } from './session/dispatch-run.js';
@@ -19,8 +20,10 @@ import type { RunNeeds } from './session/run-needs.js';
 import { sessionEnvironment } from './session/session-environment.js';
 import type { WorkerSettings } from './settings.js';
 import { BundleCache } from './workspace/bundle-cache.js';
+import { DiskKeeper } from './workspace/disk/disk-keeper.js';
 import { salvageDeadBoots } from './workspace/salvage.js';
 import { startOf, type WorkerHome } from './workspace/worker-home.js';
+import type { Workspaces } from './workspace/workspaces.js';
 
 interface WorkerNeeds {
   readonly settings: WorkerSettings;
@@ -30,7 +33,9 @@ interface WorkerNeeds {
   readonly farm: Farm;
   readonly tokens: TokenSource;
   readonly ear: BellEar;
+  readonly workspaces: Workspaces;
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly sandboxes: SandboxPolicy;
   readonly sandboxes: SandboxPolicy;
   readonly gitVersion: string;
   readonly log: Log;
@@ -39,7 +44,7 @@ interface WorkerNeeds {
   readonly onDrain: () => void;
 }
 
-/** How often a worker looks whether its providers can be used. */
+/** How often a worker looks whether its providers can be used and its disk has room. */
 const lookEveryMs = 60_000;
 
 /** One worker: salvages what dead boots left, then beats, claims and runs until it is drained. */
@@ -50,6 +55,7 @@ export class FarmWorker {
   private readonly regain: Regain;
   private readonly report: MachineReport;
   private readonly bundles: BundleCache;
+  private readonly disk: DiskKeeper;
   private readonly startedAt = startOf(process.pid) ?? '';
   private readonly finished = new Set<() => void>();
   private heldSlots = 0;
@@ -57,14 +63,23 @@ export class FarmWorker {
   private looking: NodeJS.Timeout | undefined;
 
   constructor(private readonly needs: WorkerNeeds) {
-    const { farm, settings, identity, providers, gitVersion, log, line, home } = needs;
+    const { farm, settings, identity, providers, gitVersion, log, line, home, workspaces } = needs;
     this.bundles = new BundleCache(home.bundles, farm);
+    this.disk = new DiskKeeper({
+      home,
+      workspaces,
+      floorBytes: settings.diskFloorBytes,
+      budgetBytes: settings.cacheBytes,
+      log,
+      line,
+    });
     this.report = new MachineReport({
       enrolledLabels: identity.enrolled.labels,
       slots: this.slots,
       host: settings.host,
       gitVersion,
-      busy: () => this.runs.size + this.heldSlots,
+      // a machine that takes no work has no room
+      busy: () => (this.disk.short === undefined ? this.runs.size + this.heldSlots : this.slots),
       providers,
       rungs: needs.sandboxes.rungs,
       log,
@@ -88,7 +103,7 @@ export class FarmWorker {
     this.claims = new ClaimLoop({
       farm,
       regain: this.regain,
-      freeSlots: () => this.slots - this.runs.size - this.heldSlots,
+      freeSlots: () => (this.disk.short === undefined ? this.slots - this.runs.size - this.heldSlots : 0),
       accept,
       hears: () => needs.ear.connected,
       log,
@@ -102,11 +117,12 @@ export class FarmWorker {
 
   /** Beats run from the beginning, so that a long salvage does not look like a dead machine. */
   async start(): Promise<void> {
-    const { home, identity, farm, log, line } = this.needs;
+    const { home, identity, farm, log, line, workspaces } = this.needs;
     await this.report.look();
-    this.looking = setInterval(() => void this.report.look(), lookEveryMs).unref();
+    this.looking = setInterval(() => void this.lookAround(), lookEveryMs).unref();
     this.beats.start();
-    await salvageDeadBoots({ home, worker: identity.enrolled.worker_id, farm, log, line });
+    await salvageDeadBoots({ home, workspaces, worker: identity.enrolled.worker_id, farm, log, line });
+    await this.disk.look();
     if (!this.draining) this.claims.start();
   }
 
@@ -146,9 +162,12 @@ export class FarmWorker {
       home: needs.home,
       farm: needs.farm,
       bundles: this.bundles,
+      workspaces: needs.workspaces,
+      diskFloorBytes: needs.settings.diskFloorBytes,
       providers: needs.providers,
       regain: this.regain,
       environment: sessionEnvironment(process.env),
+      sandboxes: needs.sandboxes,
       sandboxes: needs.sandboxes,
       silenceMs: needs.settings.silenceMs,
       log: needs.log,
@@ -163,10 +182,20 @@ export class FarmWorker {
       this.runs.delete(run);
       if (slot === 'held') this.heldSlots += 1;
       for (const told of this.finished) told();
+      void this.disk.look();
       // a free slot is news for the farm too: it rings those that have room
       this.beats.soon();
       this.claims.look();
     });
+  }
+
+  /** What may have changed beside us. */
+  private async lookAround(): Promise<void> {
+    const before = this.disk.short;
+    await Promise.all([this.report.look(), this.disk.look()]);
+    if (before === this.disk.short) return;
+    this.beats.soon();
+    this.claims.look();
   }
 
   private async allFinished(): Promise<void> {

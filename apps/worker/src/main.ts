@@ -14,10 +14,12 @@ import { readTicket } from './identity/join-ticket.js';
 import { WorkerToken } from './identity/worker-token.js';
 import { faultOf, type Log, openLog } from './log.js';
 import { readSandboxSettings, SandboxPolicy } from './process/sandbox/index.js';
+import { readSandboxSettings, SandboxPolicy } from './process/sandbox/index.js';
 import { providers } from './provider/index.js';
 import { readSettings, requireSafeUrl, type WorkerSettings } from './settings.js';
 import { WorkerModule } from './worker-module.js';
 import { lockHome, openHome, type WorkerHome } from './workspace/worker-home.js';
+import { Workspaces } from './workspace/workspaces.js';
 
 async function main(): Promise<void> {
   const settings = readSettings(process.env, process.argv.slice(2));
@@ -25,12 +27,16 @@ async function main(): Promise<void> {
   // whoever watched is gone: no reason to stop working
   process.stdout.on('error', () => undefined);
   const sandboxSettings = readSandboxSettings(process.env);
+  const sandboxSettings = readSandboxSettings(process.env);
   const gitVersion = await requireGit();
   const home = await openHome(settings.home);
   await lockHome(home, settings.host);
   const door = new Agent({ connections: 2, connect: { timeout: 5_000 } });
   const identity = await identify(settings, home, door, log);
   const worker_id = identity.enrolled.worker_id;
+
+  const sandboxes = await SandboxPolicy.prove(sandboxSettings);
+  if (sandboxes.notice !== undefined) log.warn(sandboxes.notice);
 
   const sandboxes = await SandboxPolicy.prove(sandboxSettings);
   if (sandboxes.notice !== undefined) log.warn(sandboxes.notice);
@@ -59,6 +65,7 @@ async function main(): Promise<void> {
     farm,
     tokens,
     ear,
+    workspaces: await Workspaces.open({ home, allowed: settings.isolation, log }),
     providers,
     sandboxes,
     gitVersion,

@@ -13,6 +13,7 @@ import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { OwnerNotes } from '../workspace/owner-notes.js';
 import { removeFolder } from '../workspace/remove-folder.js';
 import { setAside } from '../workspace/salvage.js';
+import { assignmentGoesOn } from './assignment-goes-on.js';
 import { type EndCause, Ending } from './ending.js';
 import { failureOf, refusalOf } from './failure-report.js';
 import { followLease } from './follow-lease.js';
@@ -21,6 +22,7 @@ import { folderOf, type Prepared, payloadOf, prepare } from './preparation.js';
 import { refusalText, reminderText } from './reminder.js';
 import type { RunNeeds } from './run-needs.js';
 import { cutDetail, endOfFailure, type SessionEnd } from './session-end.js';
+import { rungOf, SessionPlace } from './session-place.js';
 import { rungOf, SessionPlace } from './session-place.js';
 import { SessionWatch } from './session-watch.js';
 import { giveBack, isolationReport, settle, type Work, withoutHandover } from './settlement.js';
@@ -338,7 +340,9 @@ export class DispatchRun {
       if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured')
         return this.keepAside('the farm did not keep it');
       await this.notes?.note({ stage: 'settled' });
-      await removeFolder(folder.path);
+      const goesOn = settled.how === 'completed' && settled.state === 'done' && assignmentGoesOn(end);
+      const how = await needs.workspaces.letGo(folder, goesOn ? prepared.payload.assignment_id : undefined);
+      if (how === 'kept') this.say('kept');
     } catch (error) {
       this.log.error({ fault: faultOf(error) }, 'the work was refused');
       await giveBack(needs, lease, failureOf(error, 'upload_failed'));

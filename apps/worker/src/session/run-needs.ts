@@ -3,9 +3,11 @@ import type { Farm } from '../controller/farm.js';
 import type { EventLines } from '../event-lines.js';
 import type { Log } from '../log.js';
 import type { SandboxPolicy } from '../process/sandbox/index.js';
+import type { SandboxPolicy } from '../process/sandbox/index.js';
 import type { Provider } from '../provider/port.js';
 import type { BundleCache } from '../workspace/bundle-cache.js';
 import type { WorkerHome } from '../workspace/worker-home.js';
+import type { Workspaces } from '../workspace/workspaces.js';
 
 /** What a Dispatch needs of its worker. */
 export interface RunNeeds {
@@ -16,9 +18,13 @@ export interface RunNeeds {
   readonly home: WorkerHome;
   readonly farm: Farm;
   readonly bundles: BundleCache;
+  readonly workspaces: Workspaces;
+  /** Bytes that the disk keeps free. */
+  readonly diskFloorBytes: number;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly regain: Regain;
   readonly environment: Readonly<Record<string, string>>;
+  readonly sandboxes: SandboxPolicy;
   readonly sandboxes: SandboxPolicy;
   readonly silenceMs: number;
   readonly log: Log;
