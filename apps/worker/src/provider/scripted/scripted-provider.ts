@@ -20,6 +20,7 @@ export const scriptedProvider: Provider = {
   name: 'scripted',
   resumes: true,
   availability: async () => ({ usable: true }),
+  enclosureNeeds: async () => ({ readable: ownFiles(), writable: [], hosts: [], keys: [] }),
 
   async start(request) {
     // A file and not the environment: the agent's own shells inherit that (H34).
@@ -39,6 +40,13 @@ export const scriptedProvider: Provider = {
     }
   },
 };
+
+/** It runs from this package itself. */
+function ownFiles(): readonly string[] {
+  const main = childMain(import.meta.url, './scripted-main.js');
+  const root = main.slice(0, main.lastIndexOf('/dist/'));
+  return ['dist', 'node_modules', 'package.json'].map((name) => join(root, name));
+}
 
 function commandOf(request: SessionRequest): TreeCommand {
   const command = {
