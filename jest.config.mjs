@@ -21,5 +21,6 @@ export default {
       '<rootDir>/test/house/**/*.spec.ts',
     ]),
     project('e2e', ['<rootDir>/test/e2e/**/*.spec.ts']),
+    project('providers', ['<rootDir>/test/providers/**/*.spec.ts']),
   ],
 };

@@ -59,13 +59,17 @@ export type ScriptInput = z.input<typeof Script>;
 type AnswerInput = Omit<z.input<typeof Answer>, 'kind'>;
 
 /** Says something, perhaps after or in the middle of a wait. */
-export const says = (text: string, more: AnswerInput = {}): z.input<typeof Turn> => ({ kind: 'answer', text, ...more });
+export const says = (text: string, more: AnswerInput = {}): z.input<typeof Answer> => ({
+  kind: 'answer',
+  text,
+  ...more,
+});
 
 /** Calls tools. */
-export const calls = (...tools: z.input<typeof ToolCall>[]): z.input<typeof Turn> => ({ kind: 'answer', tools });
+export const calls = (...tools: z.input<typeof ToolCall>[]): z.input<typeof Answer> => ({ kind: 'answer', tools });
 
 /** Hands over green. */
-export const handsOver = (summary: string, more: object = {}): z.input<typeof Turn> =>
+export const handsOver = (summary: string, more: object = {}): z.input<typeof Answer> =>
   calls({ member: 'checkpoint', input: { summary, outcome: 'green', ...more } });
 
 /** Answers with an error. */

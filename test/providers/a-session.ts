@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { newId } from '#contracts';
+import { instantOf, machineClock } from '../../apps/worker/src/process/monotonic.js';
+import type { ProviderEvent } from '../../apps/worker/src/provider/events.js';
+import type { Provider, ProviderSession, SessionRequest } from '../../apps/worker/src/provider/port.js';
+import { trackPid } from '../support/processes.js';
+import { tempDir } from '../support/temp-dir.js';
+import type { TestDoor } from './a-door.js';
+
+/** A session of a provider as its worker starts it, without a farm. */
+export interface TestSession {
+  readonly session: ProviderSession;
+  readonly request: SessionRequest;
+  /** Reads on to the first event that fits, and answers all that came since the last call, that one included. */
+  until(fits: (event: ProviderEvent) => boolean): Promise<ProviderEvent[]>;
+  /** Reads on to an event of this type. */
+  untilType(type: ProviderEvent['type']): Promise<ProviderEvent[]>;
+  rest(): Promise<ProviderEvent[]>;
+}
+
+export async function aSession(
+  provider: Provider,
+  door: TestDoor,
+  request: Partial<SessionRequest> & Pick<SessionRequest, 'input'>,
+): Promise<TestSession> {
+  const folder = tempDir('session');
+  const [workspace, stateFolder] = ['work', 'state'].map((name) => join(folder, name));
+  if (workspace === undefined || stateFolder === undefined) throw new Error('no folders');
+  mkdirSync(workspace);
+  mkdirSync(stateFolder, { mode: 0o700 });
+  const whole: SessionRequest = {
+    marker: { worker: `w_${randomUUID()}`, job: newId(), epoch: 1 },
+    lease: { sentAt: instantOf(machineClock), leaseMs: 300_000 },
+    workspace,
+    stateFolder,
+    instructions: 'You are a member of a team.',
+    memberDoor: door,
+    environment: { PATH: process.env.PATH ?? '', HOME: folder },
+    repositoryInstructions: true,
+    graceMs: 2_000,
+    ...request,
+  };
+  const session = await provider.start(whole);
+  trackPid(session.tree.pid);
+  trackPid(session.tree.guardianPid);
+  const events = session.events[Symbol.asyncIterator]();
+  const until = async (fits: (event: ProviderEvent) => boolean): Promise<ProviderEvent[]> => {
+    const seen: ProviderEvent[] = [];
+    for (;;) {
+      const next = await events.next();
+      if (next.done === true) throw new Error(`the session ended before that: ${JSON.stringify(seen)}`);
+      seen.push(next.value);
+      if (fits(next.value)) return seen;
+    }
+  };
+  return {
+    session,
+    request: whole,
+    until,
+    untilType: (type) => until((event) => event.type === type),
+    rest: async () => {
+      const seen: ProviderEvent[] = [];
+      for (let next = await events.next(); next.done !== true; next = await events.next()) seen.push(next.value);
+      return seen;
+    },
+  };
+}
