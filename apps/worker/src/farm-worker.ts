@@ -11,7 +11,6 @@ import type { Log } from './log.js';
 import { MachineReport } from './machine-report.js';
 import type { Instant } from './process/monotonic.js';
 import type { SandboxPolicy } from './process/sandbox/index.js';
-import type { SandboxPolicy } from './process/sandbox/index.js';
 import type { Provider } from './provider/port.js';
 import { CommandRun } from './session/command-run.js';
 import { DispatchRun } from './session/dispatch-run.js';
@@ -35,7 +34,6 @@ interface WorkerNeeds {
   readonly ear: BellEar;
   readonly workspaces: Workspaces;
   readonly providers: ReadonlyMap<string, Provider>;
-  readonly sandboxes: SandboxPolicy;
   readonly sandboxes: SandboxPolicy;
   readonly gitVersion: string;
   readonly log: Log;
@@ -167,7 +165,6 @@ export class FarmWorker {
       providers: needs.providers,
       regain: this.regain,
       environment: sessionEnvironment(process.env),
-      sandboxes: needs.sandboxes,
       sandboxes: needs.sandboxes,
       silenceMs: needs.settings.silenceMs,
       log: needs.log,

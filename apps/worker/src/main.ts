@@ -14,7 +14,6 @@ import { readTicket } from './identity/join-ticket.js';
 import { WorkerToken } from './identity/worker-token.js';
 import { faultOf, type Log, openLog } from './log.js';
 import { readSandboxSettings, SandboxPolicy } from './process/sandbox/index.js';
-import { readSandboxSettings, SandboxPolicy } from './process/sandbox/index.js';
 import { providers } from './provider/index.js';
 import { readSettings, requireSafeUrl, type WorkerSettings } from './settings.js';
 import { WorkerModule } from './worker-module.js';
@@ -27,16 +26,12 @@ async function main(): Promise<void> {
   // whoever watched is gone: no reason to stop working
   process.stdout.on('error', () => undefined);
   const sandboxSettings = readSandboxSettings(process.env);
-  const sandboxSettings = readSandboxSettings(process.env);
   const gitVersion = await requireGit();
   const home = await openHome(settings.home);
   await lockHome(home, settings.host);
   const door = new Agent({ connections: 2, connect: { timeout: 5_000 } });
   const identity = await identify(settings, home, door, log);
   const worker_id = identity.enrolled.worker_id;
-
-  const sandboxes = await SandboxPolicy.prove(sandboxSettings);
-  if (sandboxes.notice !== undefined) log.warn(sandboxes.notice);
 
   const sandboxes = await SandboxPolicy.prove(sandboxSettings);
   if (sandboxes.notice !== undefined) log.warn(sandboxes.notice);

@@ -23,7 +23,6 @@ import { refusalText, reminderText } from './reminder.js';
 import type { RunNeeds } from './run-needs.js';
 import { cutDetail, endOfFailure, type SessionEnd } from './session-end.js';
 import { rungOf, SessionPlace } from './session-place.js';
-import { rungOf, SessionPlace } from './session-place.js';
 import { SessionWatch } from './session-watch.js';
 import { giveBack, isolationReport, settle, type Work, withoutHandover } from './settlement.js';
 import { UsageSum } from './usage-sum.js';

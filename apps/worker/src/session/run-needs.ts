@@ -3,7 +3,6 @@ import type { Farm } from '../controller/farm.js';
 import type { EventLines } from '../event-lines.js';
 import type { Log } from '../log.js';
 import type { SandboxPolicy } from '../process/sandbox/index.js';
-import type { SandboxPolicy } from '../process/sandbox/index.js';
 import type { Provider } from '../provider/port.js';
 import type { BundleCache } from '../workspace/bundle-cache.js';
 import type { WorkerHome } from '../workspace/worker-home.js';
@@ -24,7 +23,6 @@ export interface RunNeeds {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly regain: Regain;
   readonly environment: Readonly<Record<string, string>>;
-  readonly sandboxes: SandboxPolicy;
   readonly sandboxes: SandboxPolicy;
   readonly silenceMs: number;
   readonly log: Log;
