@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, lstat, readlink, realpath } from 'node:fs/promises';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 
 /** A bubblewrap of this machine. */
@@ -52,6 +52,7 @@ export function bubblewrapArguments(
     ...['--chdir', cwd],
     // Whoever is root outside may write to files of /proc that belong to root, core_pattern among them, also without a
     // capability. The tree's own memory file systems are no place to fill either.
+    ...mounts.flatMap((mount) => (mount.kind === 'cover' ? ['--remount-ro', mount.at] : [])),
     ...['--remount-ro', '/proc', '--remount-ro', '/dev', '--remount-ro', '/'],
     '--',
   ];
@@ -64,7 +65,7 @@ function mountArguments(mount: Mount): readonly string[] {
     case 'write':
       return ['--bind', mount.from, mount.at];
     case 'cover':
-      return ['--tmpfs', mount.at, '--remount-ro', mount.at];
+      return ['--tmpfs', mount.at];
     case 'cover_file':
       return ['--ro-bind', '/dev/null', mount.at];
     case 'link':
@@ -156,19 +157,33 @@ export async function readMounts(paths: readonly string[]): Promise<readonly Mou
 
 /** Covers for hidden places that one of the mounts would show. */
 export async function coverMounts(hidden: readonly string[], mounts: readonly Mount[]): Promise<readonly Mount[]> {
-  const shown = mounts.flatMap(({ kind, at }) => (kind === 'read' || kind === 'write' ? [at] : []));
   const covers = await Promise.all(
     hidden.map(async (at): Promise<readonly Mount[]> => {
-      if (!shown.some((top) => isBeneath(at, top) && at !== top)) return [];
       const found = await lstat(at).catch(() => undefined);
-      if (found === undefined) return [];
+      const shown = whatStandsAt(at, mounts);
+      if (found === undefined || shown === undefined || !(await isSamePlace(shown, at))) return [];
       return [{ kind: found.isDirectory() ? 'cover' : 'cover_file', at }];
     }),
   );
   return covers.flat();
 }
 
-export function isBeneath(path: string, top: string): boolean {
+/** The path of this machine that a path inside would show, by the deepest mount above it. */
+function whatStandsAt(path: string, mounts: readonly Mount[]): string | undefined {
+  let nearest: Extract<Mount, { from: string }> | undefined;
+  for (const mount of mounts) {
+    if (!('from' in mount) || !isBeneath(path, mount.at)) continue;
+    if (nearest === undefined || depthOf(mount.at) >= depthOf(nearest.at)) nearest = mount;
+  }
+  return nearest === undefined ? undefined : join(nearest.from, relative(nearest.at, path));
+}
+
+async function isSamePlace(one: string, other: string): Promise<boolean> {
+  const [left, right] = await Promise.all([one, other].map((path) => realpath(path).catch(() => undefined)));
+  return left !== undefined && left === right;
+}
+
+function isBeneath(path: string, top: string): boolean {
   return path === top || path.startsWith(top.endsWith('/') ? top : `${top}/`);
 }
 
