@@ -62,6 +62,14 @@ export class TestWorker {
     );
   }
 
+  /** By the statement that calls of one moment share; nothing where it leaves the call to `claim`. */
+  async claimTogether(limit = 1, request_id: string = randomUUID()): Promise<readonly LeasedJob[] | undefined> {
+    const [jobs] = await this.farm.database.transaction((tx) =>
+      this.farm.queue.claimTogether(tx, this.claimer, [{ request_id, limit }]),
+    );
+    return jobs;
+  }
+
   async claimOne(request: Partial<ClaimRequest> = {}): Promise<LeasedJob> {
     const [lease] = await this.claim(1, request);
     if (!lease) throw new Error('there was nothing to claim');
@@ -122,7 +130,15 @@ export async function aQueueFarm({ kinds = [], connections = 10 }: FarmOptions =
   const workerOf =
     (farm: { database: Database; queue: Queue }) =>
     (name: string, what: Partial<Claimer> = {}) =>
-      new TestWorker(farm, { worker: name, boot: randomUUID(), pool: 'default', labels: [], accounts: [], ...what });
+      new TestWorker(farm, {
+        worker: name,
+        boot: randomUUID(),
+        pool: 'default',
+        labels: [],
+        accounts: [],
+        slots: 1024,
+        ...what,
+      });
   const submitMany = async (count: number, job: Partial<NewJob> = {}) => {
     const ids = Array.from({ length: count }, () => randomUUID());
     await database.transaction(async (tx) => {

@@ -274,7 +274,7 @@ export async function aTeamFarm({ gitLimits }: FarmOptions = {}): Promise<TeamFa
   const worker: TeamFarm['worker'] = (name, what = {}) =>
     new TeamWorker(
       { database, queue, teams },
-      { worker: name, boot: randomUUID(), pool: 'default', labels: [], accounts: [], ...what },
+      { worker: name, boot: randomUUID(), pool: 'default', labels: [], accounts: [], slots: 64, ...what },
     );
   return {
     task,

@@ -1,5 +1,5 @@
 import { identityMigration } from '#gate';
-import { queueMigration } from '#jobs';
+import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
 import { commandRunsMigration, teamsMigration } from '#teams';
 
@@ -10,4 +10,5 @@ export const migrations: readonly Migration[] = [
   queueMigration,
   teamsMigration,
   commandRunsMigration,
+  leaseCountMigration,
 ];

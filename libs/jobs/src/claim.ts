@@ -21,11 +21,8 @@ export async function claim(
   request: ClaimRequest,
 ): Promise<readonly LeasedJob[]> {
   const frozen = request.frozen ?? [];
+  await tx.run(claimSql.lockClaimer, { worker: claimer.worker });
   await lockFrozen(context, tx, claimer, frozen);
-  if (frozen.length === 0) {
-    const [plain] = await claimTogether(context, tx, claimer, [request]);
-    if (plain) return plain;
-  }
   const asked: Parameters = {
     ...offered(context, claimer),
     request_id: request.request_id,
@@ -48,20 +45,31 @@ export async function claimTogether(
   requests: readonly Pick<ClaimRequest, 'request_id' | 'limit'>[],
 ): Promise<readonly (readonly LeasedJob[] | undefined)[]> {
   const asked = distinct(requests, ({ request_id }) => request_id);
+  const limits = asked.map(({ limit }) => limit);
+  const befores = limits.map((_, n) => total(limits.slice(0, n)));
+  tx.later(claimSql.lockClaimer, { worker: claimer.worker });
   const rows = await tx.all(claimSql.claimPlain, {
     ...offered(context, claimer),
     request_ids: asked.map(({ request_id }) => request_id),
-    limits: asked.map(({ limit }) => limit),
+    limits,
+    befores,
+    places: total(limits),
   });
-  advanceTurns(context, tx, claimer.pool, rows.filter(isLease));
-  const told = Map.groupBy(rows, ({ ask }) => asked[ask - 1]);
+  const leases = rows.filter(isLease);
+  advanceTurns(context, tx, claimer.pool, leases);
+  const given = Map.groupBy(leases, ({ request_id }) => request_id);
+  const mayBeMore = !rows[0]?.clear || rows[0].more;
   return Promise.all(
     requests.map((request) => {
-      const [found, ...others] = told.get(request) ?? [];
-      if (!found || found.repeated || found.twin || found.limited) return undefined;
-      return Promise.all([found, ...others].filter(isLease).map((row) => leased(context, claimer, row)));
+      const rows = asked.includes(request) ? (given.get(request.request_id) ?? []) : [];
+      if (rows.length === 0 && (mayBeMore || !asked.includes(request))) return undefined;
+      return Promise.all(rows.map((row) => leased(context, claimer, row)));
     }),
   );
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 /** What every claim says of who asks. */
@@ -72,14 +80,15 @@ function offered({ leaseMs }: QueueContext, claimer: Claimer): Parameters {
     pool: claimer.pool,
     labels: claimer.labels,
     accounts: claimer.accounts,
+    slots: claimer.slots,
     kinds: claimer.kinds ?? null,
     lease_ms: leaseMs,
   };
 }
 
 /** How far turns have come, for the keys that come next. In steps, with the commit: no claim waits for another's. */
-function advanceTurns(context: QueueContext, tx: Transaction, pool: string, rows: readonly LeaseRow[]): void {
-  const turns = rows.filter((row) => !row.continues && !row.repeated).map((row) => row.turn);
+function advanceTurns(context: QueueContext, tx: Transaction, pool: string, rows: readonly Turned[]): void {
+  const turns = rows.filter((row) => !row.continues).map((row) => row.turn);
   if (turns.length === 0) return;
   const turn = Math.max(...turns);
   const known = context.turns.get(pool) ?? Number.NEGATIVE_INFINITY;
@@ -93,10 +102,6 @@ async function take(tx: Transaction, asked: Parameters, limit: number): Promise<
   for (let round = 0; round < rounds; round += 1) {
     const rows = await tx.all(claimSql.claim, { ...asked, limit, offset: 0, locked: false });
     const [found] = rows;
-    if (found?.twin) {
-      await tx.run(claimSql.awaitTwin, asked);
-      continue;
-    }
     if (found?.limited) return takeUnderLimits(tx, asked, limit);
     if (found?.repeated) return (await tx.all(claimSql.leasesOfRequest, asked)).filter(isLease);
     const leases = rows.filter(isLease);
@@ -122,8 +127,12 @@ async function takeUnderLimits(tx: Transaction, asked: Parameters, limit: number
 }
 
 type LeaseRow = ClaimedRow & { readonly lease_id: string };
+type Granted = Omit<LeaseRow, 'repeated' | 'limited' | 'seen'>;
+type Turned = Pick<ClaimedRow, 'turn' | 'continues'>;
 
-function isLease<Row extends ClaimedRow>(row: Row): row is Row & { readonly lease_id: string } {
+function isLease<Row extends { readonly lease_id: string | null }>(
+  row: Row,
+): row is Row & { readonly lease_id: string } {
   return row.lease_id !== null;
 }
 
@@ -162,7 +171,7 @@ async function tellContinued(context: QueueContext, tx: Transaction, rows: reado
   }
 }
 
-async function leased(context: QueueContext, { worker }: Claimer, row: LeaseRow): Promise<LeasedJob> {
+async function leased(context: QueueContext, { worker }: Claimer, row: Granted): Promise<LeasedJob> {
   const { id, kind, epoch, lease_id, lease_ms, continues, payload } = row;
   const token = await context.mintJobToken({ job: id, epoch, lease_id, kind, worker, lease_ms });
   return {

@@ -47,14 +47,21 @@ export interface Holder {
   readonly boot: string;
 }
 
-/** Who asks for work, and what it may take: enrolled labels minus the dropped ones (H26). */
-export interface Claimer extends Holder {
+/** What a machine may take: enrolled labels minus the dropped ones (H26). */
+export interface Machine {
+  readonly worker: string;
   readonly pool: string;
   readonly labels: readonly string[];
   /** Names of the provider accounts that its machine has. */
   readonly accounts: readonly string[];
   /** Only these kinds; absent: all (A12.11, H37). */
   readonly kinds?: readonly string[];
+}
+
+/** Who asks for work. */
+export interface Claimer extends Holder, Machine {
+  /** Leases that it may hold at once (H26). */
+  readonly slots: number;
 }
 
 /** What the caller shows of its lease; `Holder` comes from its token (D17). */

@@ -149,6 +149,8 @@ const fenceMutants = Object.entries(fenced).flatMap(([operation, { of, write }])
 
 /** Claims once; broken when it gets anything. */
 const gets = async (worker: TestWorker, limit = 16) => (await worker.claim(limit)).length > 0;
+/** The same by the short statement alone. */
+const getsTogether = async (worker: TestWorker) => ((await worker.claimTogether()) ?? []).length > 0;
 
 /** What both statements of a claim must not give out. */
 const notGiven: readonly [string, RegExp, (farm: QueueFarm, worker: World['worker']) => Promise<TestWorker>][] = [
@@ -211,58 +213,19 @@ const notGiven: readonly [string, RegExp, (farm: QueueFarm, worker: World['worke
     },
   ],
 ];
-/** A pause of an account that nobody has: the short statement leaves all to the long one. */
-const forLong = (on: QueueFarm) =>
-  on.tx((tx) => on.queue.pauseAccount(tx, 'nobodys', 3_600_000, 'for the long statement'));
-
 const notGivenMutants = notGiven.flatMap(([what, predicate, prepare]) =>
-  (
-    [
-      [claimSql.claim, 16],
-      [claimSql.claimPlain, 1],
-    ] as const
-  ).map(([of, limit]): [string, Mutant] => [
+  [claimSql.claim, claimSql.claimPlain].map((of): [string, Mutant] => [
     `${what} of ${of.name}`,
     {
       of,
       predicate,
       breaks: async ({ farm, worker }) => {
         const asking = await prepare(farm, worker);
-        if (of === claimSql.claim) await forLong(farm);
-        return gets(asking, limit);
+        return of === claimSql.claim ? gets(asking) : getsTogether(asking);
       },
     },
   ]),
 );
-
-/** Between the snapshot and the request's lock the equal request commits that came first. */
-const afterTwin = ([of, frozen]: readonly [Statement<unknown>, boolean]): [string, Mutant] => [
-  `that an equal request which came first leases alone, of ${of.name}`,
-  {
-    of,
-    predicate: /and (exists \(select from first\)|request_id in \(select request_id from first\))/,
-    instead: '',
-    alsoFor: (stated) =>
-      stated.name === of.name
-        ? { ...stated, text: stated.text.replace('pg_try_advisory_xact_lock(', `${gate} and $&`) }
-        : stated,
-    breaks: async ({ farm, worker }) => {
-      await farm.submitMany(4);
-      const request_id = randomUUID();
-      const north = worker('north');
-      const closed = await closeGate(farm);
-      // With frozen jobs the long statement is the first to be asked.
-      const more = frozen ? { frozen: [{ job_id: randomUUID(), lease_id: randomUUID() }] } : {};
-      const slow = north.claim(4, { request_id, ...more });
-      await untilWaiting(1);
-      await farm.worker('north', north.claimer).claim(1, { request_id });
-      await closed.open();
-      await slow;
-      return (await farm.queue.counts(farm.database)).leased !== 1;
-    },
-  },
-];
-const twinMutants = () => [afterTwin([claimSql.claim, true]), afterTwin([claimSql.claimPlain, false])];
 
 /** Limits and pauses, answered requests: what the short statement must leave to the long one. */
 const leftToTheLong: readonly [string, Mutant][] = [
@@ -270,13 +233,12 @@ const leftToTheLong: readonly [string, Mutant][] = [
     'that several jobs are of one class only where no other has any',
     {
       of: claimSql.claimPlain,
-      predicate: /\(select places = 1 from total\) or/,
-      instead: 'true or $&',
+      predicate: /where \$\d+::int = 1 or/,
+      instead: 'where true or',
       breaks: async ({ farm, worker }) => {
         await farm.submitMany(3, { labels: ['a'], fairness_key: 'a' });
-        const other = await farm.submit({ labels: ['b'], fairness_key: 'b' });
-        const claimed = await worker('north', { labels: ['a', 'b'] }).claim(2);
-        return !claimed.some((lease) => lease.id === other);
+        await farm.submit({ labels: ['b'], fairness_key: 'b' });
+        return (await worker('north', { labels: ['a', 'b'] }).claimTogether(2)) !== undefined;
       },
     },
   ],
@@ -284,13 +246,11 @@ const leftToTheLong: readonly [string, Mutant][] = [
     'that a limit is the long statement’s affair',
     {
       of: claimSql.claimPlain,
-      predicate: /and not \(select yes from ruled\)/,
-      instead: '',
+      predicate: /not exists \(select from quota where [^)]*\)/,
       breaks: async ({ farm, worker }) => {
         await farm.tx((tx) => farm.queue.setLimit(tx, 'global', 0));
         await farm.submit();
-        const claimed = await worker('north').claim();
-        return claimed.length > 0 || (await farm.queue.counts(farm.database)).leased > 0;
+        return getsTogether(worker('north'));
       },
     },
   ],
@@ -298,22 +258,76 @@ const leftToTheLong: readonly [string, Mutant][] = [
     'that one request was answered',
     {
       of: claimSql.claimPlain,
-      predicate: /alone and not yes and/,
-      instead: 'alone and',
+      predicate: /and request_id = a\.request_id/,
+      instead: 'and request_id = a.request_id and false',
       breaks: async ({ farm, worker }) => {
         await farm.submitMany(2);
         const request_id = randomUUID();
         const north = worker('north');
         await north.claim(1, { request_id });
+        // The second of two leases of one request: the next number is free.
         await farm.sql(`update lease set n = 2 where request_id = '${request_id}'`);
-        await north.claim(1, { request_id });
-        return (await farm.queue.counts(farm.database)).leased !== 1;
+        return ((await north.claimTogether(1, request_id)) ?? []).length > 0;
+      },
+    },
+  ],
+  [
+    'that slots are counted',
+    {
+      of: claimSql.claimPlain,
+      predicate: /\$\d+::int - \(select count\(\*\) from job where holder = \$\d+ and state = 'leased'\) >=/,
+      instead: '$& 0 *',
+      breaks: async ({ farm, worker }) => {
+        await farm.submitMany(3);
+        const north = worker('north', { slots: 2 });
+        await north.claim(1);
+        return ((await north.claimTogether(2)) ?? []).length > 0;
       },
     },
   ],
 ];
 
 const claimMutants: readonly [string, Mutant][] = [
+  [
+    'whose leases count against its slots',
+    {
+      of: claimSql.claim,
+      predicate: /holder = \$\d+ and state = 'leased'/,
+      instead: '$& and false',
+      breaks: async ({ farm, worker }) => {
+        await farm.submitMany(3);
+        const north = worker('north', { slots: 2 });
+        await north.claim(1);
+        return (await north.claim(2)).length > 1;
+      },
+    },
+  ],
+  [
+    'that what a machine froze had its slot',
+    {
+      of: claimSql.claim,
+      predicate: /room \+ \(select count\(\*\) from mine\)/,
+      instead: 'room',
+      breaks: async ({ farm, worker }) => {
+        const id = await farm.submit();
+        const north = worker('north', { slots: 1 });
+        const { lease_id } = await north.claimOne();
+        await farm.time.pass(leaseTime);
+        await farm.queue.sweep();
+        const dropped = worker('north', { ...north.claimer, slots: 0 });
+        return (await dropped.claim(1, { frozen: [{ job_id: id, lease_id }] })).length !== 1;
+      },
+    },
+  ],
+  [
+    'that claims of one machine are one at a time',
+    {
+      of: claimSql.lockClaimer,
+      predicate: /pg_advisory_xact_lock\(.*\)/,
+      instead: 'hashtextextended($$1, 0)'.replace('$$', '$'),
+      breaks: ({ farm, worker }) => twins(farm, worker('north')),
+    },
+  ],
   [
     'the pause of an account',
     {
@@ -370,10 +384,9 @@ const claimMutants: readonly [string, Mutant][] = [
     'that a request was answered',
     {
       of: claimSql.claim,
-      predicate: /alone and not yes from before/,
-      instead: 'alone from before',
+      predicate: /where not \(select yes from before\)/,
+      instead: 'where true',
       breaks: async ({ farm, worker }) => {
-        await forLong(farm);
         await farm.submitMany(4);
         const request_id = randomUUID();
         const north = worker('north');
@@ -385,15 +398,6 @@ const claimMutants: readonly [string, Mutant][] = [
         const again = await worker('north', { ...north.claimer, labels: ['a'] }).claim(1, { request_id });
         return again[0]?.epoch !== 1 || (await farm.queue.counts(farm.database)).leased !== 1;
       },
-    },
-  ],
-  [
-    'the twin on its way',
-    {
-      of: claimSql.claim,
-      predicate: /\(select not alone from before\)/,
-      instead: 'false',
-      breaks: ({ farm, worker }) => twins(farm, worker('north')),
     },
   ],
   [
@@ -477,7 +481,6 @@ const claimMutants: readonly [string, Mutant][] = [
             }
           : stated,
       breaks: async ({ farm, worker }) => {
-        await forLong(farm);
         await farm.submit();
         const stopped = await closeGate(farm);
         const slow = worker('slow').claim(2);
@@ -529,7 +532,6 @@ const claimMutants: readonly [string, Mutant][] = [
 ];
 
 async function twins(on: QueueFarm, north: TestWorker): Promise<boolean> {
-  await forLong(on);
   await on.submitMany(1);
   const request_id = randomUUID();
   const claimed = Promise.withResolvers<void>();
@@ -892,7 +894,7 @@ const otherMutants: readonly [string, Mutant][] = [
 ];
 
 describe('without', () => {
-  it.each([...fenceMutants, ...notGivenMutants, ...leftToTheLong, ...twinMutants(), ...claimMutants, ...otherMutants])(
+  it.each([...fenceMutants, ...notGivenMutants, ...leftToTheLong, ...claimMutants, ...otherMutants])(
     '%s a promise breaks',
     async (_, mutant) => {
       expect(await isBroken(mutant, false)).toBe(false);

@@ -42,6 +42,9 @@ const claim: Parameters = {
   request_id: id,
   request_ids: [id],
   limits: [16],
+  befores: [0],
+  places: 16,
+  slots: 1024,
   pool: 'default',
   labels: ['a', 'b'],
   accounts: [],
@@ -80,7 +83,14 @@ const given: Parameters = {
 const statements: readonly (readonly [Statement<unknown>, Parameters?])[] = [
   [claimSql.claim],
   [claimSql.claimPlain],
-  [claimSql.claimPlain, { request_ids: Array.from({ length: 64 }, () => randomUUID()), limits: Array(64).fill(16) }],
+  [
+    claimSql.claimPlain,
+    {
+      request_ids: Array.from({ length: 64 }, () => randomUUID()),
+      limits: Array(64).fill(16),
+      befores: Array(64).fill(0),
+    },
+  ],
   [claimSql.claim, { kinds: ['plain'], limit: 1, frozen_jobs: [], frozen_leases: [] }],
   [claimSql.leasesOfRequest],
   [leaseSql.find],

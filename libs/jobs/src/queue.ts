@@ -1,6 +1,6 @@
 import type { JobState, LeasedJob, LeaseReply } from '#contracts';
 import type { Database, Queries, Transaction } from '#store';
-import type { Beat, Claimer, Holder, JobEnd, JobRow, LeaseFence, NewJob, Ring } from './job.js';
+import type { Beat, Claimer, Holder, JobEnd, JobRow, LeaseFence, Machine, NewJob, Ring } from './job.js';
 import type { JobFailure, Kind } from './kind.js';
 
 export interface QueueOptions {
@@ -186,7 +186,7 @@ export interface Queue {
   pauseAccount(tx: Transaction, account: string, ms: number, reason: string): Promise<void>;
 
   /** Queued jobs that none of these workers may take: attention item `no_machine`. At most 100, oldest first. */
-  waitingWithoutMachine(queries: Queries, live: readonly Omit<Claimer, 'boot'>[]): Promise<readonly Stranded[]>;
+  waitingWithoutMachine(queries: Queries, live: readonly Machine[]): Promise<readonly Stranded[]>;
   /** Each second, by every controller: what is lost, past its deadline or silent moves on, each in its own transaction. */
   sweep(): Promise<Swept>;
 }

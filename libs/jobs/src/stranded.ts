@@ -1,10 +1,9 @@
 import { limits } from '#contracts';
 import type { Queries } from '#store';
-import type { Claimer } from './job.js';
+import type { Machine } from './job.js';
 import type { Stranded } from './queue.js';
 import { sweepSql } from './sql/sweep.js';
 
-type Machine = Omit<Claimer, 'boot'>;
 interface Wanted {
   readonly kind: string;
   readonly pool: string;

@@ -44,9 +44,35 @@ describe('requests that share a statement', () => {
     const north = farm.worker('north');
     const known = request();
     await claim(north, [known]);
+    expect(await claim(north, [known, request()])).toEqual([undefined, undefined]);
     const twice = request();
-    const answers = await claim(north, [known, twice, { ...twice }, request()]);
-    expect(answers.map((jobs) => jobs?.length)).toEqual([undefined, 1, undefined, 1]);
+    const answers = await claim(north, [twice, { ...twice }, request()]);
+    expect(answers.map((jobs) => jobs?.length)).toEqual([1, undefined, 1]);
+    expect((await farm.queue.counts(farm.database)).leased).toBe(3);
+  });
+
+  it('H7 that were answered between the count and the insert fail together, and lease nothing', async () => {
+    await farm.submitMany(4);
+    const known = request();
+    const north = farm.worker('north');
+    await claim(north, [known]);
+    // As a snapshot from before the answer would have it: the look-up does not find what the unique number does.
+    const blind = farm.rewritten((stated) => ({
+      ...stated,
+      text: stated.text.replace('and request_id = a.request_id', '$& and false'),
+      name: `${stated.name}.blind`,
+    }));
+    const shared = blind.tx((tx) => blind.queue.claimTogether(tx, north.claimer, [known, request()]));
+    await expect(shared).rejects.toMatchObject({ code: '23505' });
+    expect((await farm.queue.counts(farm.database)).leased).toBe(1);
+  });
+
+  it('H26 get no more than the slots have room for beside what is held, however they come', async () => {
+    await farm.submitMany(8);
+    const north = farm.worker('north', { slots: 3 });
+    await north.claim(1);
+    expect(await claim(north, [request(), request(2)])).toEqual([undefined, undefined]);
+    await Promise.all(Array.from({ length: 6 }, () => north.claim(2)));
     expect((await farm.queue.counts(farm.database)).leased).toBe(3);
   });
 

@@ -15,7 +15,7 @@ import type {
   workflowImport,
   workflowSearch,
 } from '#contracts';
-import type { Claimer, Kind } from '#jobs';
+import type { Kind, Machine } from '#jobs';
 import type { Transaction } from '#store';
 import type { Roads } from './roads/roads.js';
 
@@ -97,7 +97,7 @@ export interface Teams {
     /** D4: Tasks of which no lane can go on pause; lanes that were left open go on. Answers the Tasks touched. */
     retestLanes(): Promise<readonly string[]>;
     /** Opens and closes the attention item `no_machine`. */
-    noteMissingMachines(live: readonly Omit<Claimer, 'boot'>[]): Promise<void>;
+    noteMissingMachines(live: readonly Machine[]): Promise<void>;
     /** Uploads of an hour ago that no Task names. Answers how many. */
     expireSources(): Promise<number>;
   };

@@ -1,12 +1,10 @@
 import type { LeasedJob } from '#contracts';
 import { statement } from '#store';
 
-/** One lease of a claim or of one of its requests, or, where `lease_id` is null, only what the claim found. */
+/** One lease of a claim, or, where `lease_id` is null, only what the claim found. */
 export interface ClaimedRow {
   /** This request was answered before: read its leases again. */
   readonly repeated: boolean;
-  /** An equal request is on its way: wait for its end, then ask again. */
-  readonly twin: boolean;
   /** A class that fits has a limit with room: claim again under the lock of limits. */
   readonly limited: boolean;
   /** Queued jobs that fitted; some may be in another claimer's hands. */
@@ -22,10 +20,25 @@ export interface ClaimedRow {
   readonly turn: number;
 }
 
-interface PlainRow extends ClaimedRow {
-  /** Of the requests, from 1. */
-  readonly ask: number;
+interface PlainRow extends Omit<ClaimedRow, 'repeated' | 'limited' | 'seen'> {
+  /** Nothing stood in the way of the short statement. */
+  readonly clear: boolean;
+  /** Jobs that fit are queued, perhaps in other hands. */
+  readonly more: boolean;
+  readonly request_id: string;
 }
+
+/**
+ * Claims of one machine are one at a time, farm-wide, so that its leases can be counted (H26) and of two equal requests the second
+ * sees what the first was given (H7, D12). In a statement of its own, before any other lock: the claim after it has a new snapshot.
+ */
+const lockClaimer = statement<unknown>(
+  'job.lock_claimer',
+  `select pg_advisory_xact_lock(hashtextextended($worker, 0))`,
+);
+
+/** Leases that the claimer holds. */
+const held = `(select count(*) from job where holder = $worker and state = 'leased')`;
 
 /** What a claimer may take of a class, by its place in the queue. */
 const claimable = `
@@ -33,42 +46,37 @@ const claimable = `
   and (j.prefer is null or j.prefer = $worker or j.prefer_until <= (select farm_now()))`;
 
 /**
- * Jobs of one class for the requests of one claimer, where nothing is limited or paused, which is nearly always: a third of the
- * work of `claim`. It says `limited` and gives a request nothing where it can not tell, and then `claim` decides.
- *  asked      the request was answered already, or its twin is on its way (D12, H7). One look-up each: \`exists\` would be planned to
- *             read all leases of the worker
- *  ruled      a limit or a pause is set somewhere
- *  wanted     the places in the queue that each request gets
+ * Jobs of one class for the requests of one claimer, where nothing is limited or paused, which is nearly always: half the work of
+ * `claim`. After `lockClaimer`. It gives a request nothing where it can not tell, and then `claim` decides.
+ *  clear      no limit or pause is set anywhere; none of the requests was answered already (D12, H7; one look-up each: \`exists\`
+ *             would be planned to read all leases of the worker); its slots have room for all (H26)
  *  heads      pool, labels, account, kind (H26, H37)
  *  best       the class whose head is first, looked at without a lock. Several jobs only where no other class has any, as they
  *             would come in turn
  *  picked     its first that are in nobody's hands: no claimer locks what it does not take. state: a row that another leased since
- *             the snapshot is looked at anew by `for update` (A12.1)
- *  first, rest   as in `claim`: without its first lease a request has none (H7)
- *  leased     joined to `granted`, of which one row is expected: for two a plan for a small table reads all of it
+ *             the snapshot is looked at anew by \`for update\` (A12.1)
+ *  granted    each request gets its places in their order
+ *  leased     by a list of ids, of which few are expected: for a join a plan for a small table reads all of it
+ *  kept       a request that was answered after all is refused by its unique number, and with it the whole transaction
  */
 const claimPlain = statement<PlainRow>(
   'job.claim_plain',
   `
-  with asked as materialized (
-    select a.request_id, a.most, a.ask,
-      (select n from lease where worker = $worker and boot = $boot and request_id = a.request_id limit 1) is not null as yes,
-      pg_try_advisory_xact_lock(hashtextextended($worker || $boot || a.request_id, 0)) as alone
-    from unnest($request_ids::uuid[], $limits::int[]) with ordinality as a (request_id, most, ask)
-  ), ruled as materialized (
-    select exists (select from quota where max is not null or paused_until is not null) as yes
-  ), wanted as materialized (
-    select request_id, most, sum(most) over (order by ask) - most as before
-    from asked where alone and not yes and not (select yes from ruled)
-  ), total as materialized (
-    select coalesce(sum(most), 0)::int as places from wanted
+  with clear as materialized (
+    select not exists (select from quota where max is not null or paused_until is not null)
+      and not exists (
+        select from unnest($request_ids::uuid[]) as a (request_id) cross join lateral (
+          select from lease where worker = $worker and boot = $boot and request_id = a.request_id limit 1
+        ) answered
+      )
+      and $slots::int - ${held} >= $places::int as yes
   ), heads as materialized (
     select c.class, h.priority, h.turn, h.seq
     from job_class c cross join lateral (
       select j.priority, j.turn, j.seq from job j
       where j.class = c.class and ${claimable} order by j.priority desc, j.turn, j.seq limit 1
     ) h
-    where (select places > 0 from total)
+    where (select yes from clear)
       and c.pool = $pool and c.labels <@ $labels::text[]
       and (c.account is null or c.account = any($accounts::text[]))
       and ($kinds::text[] is null or c.kind = any($kinds::text[]))
@@ -77,38 +85,28 @@ const claimPlain = statement<PlainRow>(
     from (select class from heads order by priority desc, turn, seq limit 1) best cross join lateral (
       select j.id, j.epoch, j.priority, j.turn, j.seq from job j
       where j.class = best.class and ${claimable} order by j.priority desc, j.turn, j.seq
-      limit (select places from total) for update skip locked
+      limit $places::int for update skip locked
     ) j
-    where (select places = 1 from total) or (select count(*) from heads) = 1
+    where $places::int = 1 or (select count(*) from heads) = 1
   ), granted as materialized (
-    select p.id, p.epoch, p.turn, w.request_id, p.place - w.before as n, gen_random_uuid() as lease_id
-    from picked p join wanted w on p.place > w.before and p.place <= w.before + w.most
-  ), first as (
+    select p.id, p.epoch, p.turn, a.request_id, p.place - a.before as n, gen_random_uuid() as lease_id, farm_now() as at
+    from picked p join unnest($request_ids::uuid[], $befores::int[], $limits::int[]) as a (request_id, before, most)
+      on p.place > a.before and p.place <= a.before + a.most
+  ), kept as (
     insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
-    select id, epoch, lease_id, $worker, $boot, request_id, n, (select farm_now()) from granted where n = 1
-    on conflict (worker, boot, request_id, n) do nothing
-    returning job, request_id
-  ), rest as (
-    insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
-    select id, epoch, lease_id, $worker, $boot, request_id, n, (select farm_now()) from granted
-    where n > 1 and request_id in (select request_id from first)
-    on conflict (worker, boot, request_id, n) do nothing
-    returning job
+    select id, epoch, lease_id, $worker, $boot, request_id, n, at from granted
   ), leased as (
     update job j set state = 'leased', phase = 'preparing', epoch = g.epoch, lease_id = g.lease_id, holder = $worker, boot = $boot,
-      lease_expires_at = least((select farm_now()) + $lease_ms::int * interval '1 ms', j.deadline),
-      activity_at = (select farm_now()), prefer = null, prefer_until = null, note = null
+      lease_expires_at = least(g.at + $lease_ms::int * interval '1 ms', j.deadline),
+      activity_at = g.at, prefer = null, prefer_until = null, note = null
     from granted g
-    where j.id = g.id and g.id in (select job from first union all select job from rest)
-    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, j.turn, g.request_id, g.n
+    where j.id = any(array(select id from granted)) and j.id = g.id
+    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.turn, g.request_id, g.n,
+      (extract(epoch from j.lease_expires_at - g.at) * 1000)::int as lease_ms
   )
-  select a.ask::int, not a.alone as twin,
-    a.yes or (l.id is null and a.request_id in (select request_id from granted)) as repeated,
-    (select yes from ruled) or (l.id is null and exists (select from heads)) as limited, 0 as seen,
-    l.id, l.scope, l.kind, l.epoch, l.lease_id, false as continues, l.payload, l.turn,
-    (extract(epoch from l.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
-  from asked a left join leased l on l.request_id = a.request_id
-  order by a.ask, l.n`,
+  select clear.yes as clear, exists (select from heads) as more, l.*, false as continues
+  from clear left join leased l on true
+  order by l.request_id, l.n`,
 );
 
 /** Virtual time goes with what is served. A row of it that another moves at this moment is left alone. */
@@ -121,8 +119,8 @@ const advance = statement<unknown>(
 
 /**
  * Leases up to $limit jobs in one statement that never waits.
- *  before          the request was answered already: nothing more is leased for it, however much is queued by now (D12). Or its
- *                  twin is on its way: else that one would hold the jobs, and this one answer that there are none
+ *  before          the request was answered already: nothing more is leased for it, however much is queued by now (D12). What the
+ *                  claimer's slots have room for beside its leases (H26); what it froze had its slot
  *  caps, used      limits that are set: nearly always none. Counted from the leased rows, so there is no counter to drift. The count
  *                  is only good to leave out what is full; where there is room, $locked must be true: two connections that count
  *                  and then claim would break a limit of 1
@@ -134,15 +132,13 @@ const advance = statement<unknown>(
  *                  from the others. A few more than asked for, as some are in other hands. None for who gets nothing new
  *  picked          one row locked at a time in their order, only as many as are taken: a look-up by id alone
  *                  (\`offset 0\`), as a join is planned for any limit and any size and may read the whole table. state: leased by another since the snapshot (A12.1)
- *  first, rest     the claim's one insert: of two equal requests one gets n = 1, the other waits for its commit and then leases
- *                  nothing at all, not even a second job (H7)
  */
 const claim = statement<ClaimedRow>(
   'job.claim',
   `
   with before as materialized (
     select exists (select from lease where worker = $worker and boot = $boot and request_id = $request_id and n > $offset::int) as yes,
-      pg_try_advisory_xact_lock(hashtextextended($worker || $boot || $request_id, 0)) as alone
+      greatest($slots::int - ${held}, 0) as room
   ), used as materialized (
     select name, count(*) as n
     from job j cross join lateral unnest(j.limits || array['global', 'worker:' || j.holder]) as name
@@ -154,7 +150,7 @@ const claim = statement<ClaimedRow>(
   ), fits as materialized (
     select c.class, exists (select from caps where name = any(c.limits || array['global', 'worker:' || $worker])) as limited
     from job_class c
-    where (select alone and not yes from before)
+    where not (select yes from before)
       and c.pool = $pool and c.labels <@ $labels::text[]
       and (c.account is null or c.account = any($accounts::text[]))
       and ($kinds::text[] is null or c.kind = any($kinds::text[]))
@@ -186,33 +182,24 @@ const claim = statement<ClaimedRow>(
       select id, epoch, state from job where id = h.id offset 0 for update skip locked
     ) j
     where j.state = 'queued'
-    limit $limit::int
+    limit (select least($limit::int, room + (select count(*) from mine)) from before)
   ), granted as materialized (
     select id, epoch + 1 as epoch, continues, turn, gen_random_uuid() as lease_id,
       $offset::int + row_number() over (order by continues desc, priority desc, turn, seq) as n
     from picked
-  ), first as (
-    insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
-    select id, epoch, lease_id, $worker, $boot, $request_id, n, (select farm_now()) from granted where n = 1 + $offset::int
-    on conflict (worker, boot, request_id, n) do nothing
-    returning job, n
-  ), rest as (
+  ), kept as (
     insert into lease (job, epoch, lease_id, worker, boot, request_id, n, granted_at)
     select id, epoch, lease_id, $worker, $boot, $request_id, n, (select farm_now()) from granted
-    where n > 1 + $offset::int and exists (select from first)
-    on conflict (worker, boot, request_id, n) do nothing
-    returning job, n
   ), leased as (
     update job j set state = 'leased', phase = 'preparing', epoch = g.epoch, lease_id = g.lease_id, holder = $worker, boot = $boot,
       lease_expires_at = least((select farm_now()) + $lease_ms::int * interval '1 ms', j.deadline),
       activity_at = (select farm_now()), prefer = null, prefer_until = null, note = null,
       tries = j.tries - case when g.continues and j.tries > 0 then 1 else 0 end
     from granted g
-    where j.id = g.id and g.n in (select n from first union all select n from rest)
+    where j.id = g.id
     returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, g.continues, g.turn, g.n
   )
-  select (select yes from before) or (exists (select from granted) and leased.id is null) as repeated,
-    (select not alone from before) as twin, found.limited, found.seen, leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, leased.continues, leased.payload, leased.turn,
+  select (select yes from before) as repeated, found.limited, found.seen, leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, leased.continues, leased.payload, leased.turn,
     (extract(epoch from leased.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
   from found left join leased on true
   order by leased.n`,
@@ -224,17 +211,11 @@ const claim = statement<ClaimedRow>(
  */
 const lockLimits = statement<unknown>('job.lock_limits', `select pg_advisory_xact_lock(7305003)`);
 
-/** Ends when the equal request that was first has committed. */
-const awaitTwin = statement<unknown>(
-  'job.await_twin',
-  `select pg_advisory_xact_lock(hashtextextended($worker || $boot || $request_id, 0))`,
-);
-
 /** What a request was answered with before, as far as it is held still. */
 const leasesOfRequest = statement<ClaimedRow>(
   'job.leases_of_request',
   `
-  select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.turn, true as repeated, false as twin, false as limited, 0 as seen, exists (
+  select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.turn, true as repeated, false as limited, 0 as seen, exists (
       select from (select * from lease where job = j.id and epoch = j.epoch - 1 offset 0) l
       where l.worker = r.worker and l.boot = r.boot and l.ended_how = 'lost'
         and l.lease_id = any($frozen_leases::uuid[])
@@ -246,4 +227,4 @@ const leasesOfRequest = statement<ClaimedRow>(
   order by r.n`,
 );
 
-export const claimSql = { claimPlain, claim, advance, lockLimits, awaitTwin, leasesOfRequest };
+export const claimSql = { lockClaimer, claimPlain, claim, advance, lockLimits, leasesOfRequest };

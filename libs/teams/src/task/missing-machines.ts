@@ -1,5 +1,5 @@
 import { newId } from '#contracts';
-import type { Claimer } from '#jobs';
+import type { Machine } from '#jobs';
 import type { TeamParts } from '../parts.js';
 import { attentionSql } from '../sql.js';
 
@@ -7,7 +7,7 @@ const kind = 'no_machine';
 const kinds: ReadonlySet<string> = new Set(['dispatch', 'command_run']);
 
 /** A job that no live worker may take calls somebody, naming what is missing; when one may, the call is taken back. */
-export async function noteMissingMachines(parts: TeamParts, live: readonly Omit<Claimer, 'boot'>[]): Promise<void> {
+export async function noteMissingMachines(parts: TeamParts, live: readonly Machine[]): Promise<void> {
   const stranded = await parts.queue().waitingWithoutMachine(parts.database, live);
   const open = await parts.database.all(attentionSql.openJobs, { kind });
   const ours = stranded.filter((job) => kinds.has(job.kind) && job.scope !== null);

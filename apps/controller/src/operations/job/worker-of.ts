@@ -16,6 +16,6 @@ export function holderOf(call: Call<Services>): Holder {
 }
 
 /** What it may take: as enrolled, less what it dropped (H26). */
-export function claimerOf({ id, boot, pool, labels, accounts }: WorkerPrincipal): Claimer {
-  return { worker: id, boot, pool, labels, accounts };
+export function claimerOf({ id, boot, pool, labels, accounts, slots }: WorkerPrincipal): Claimer {
+  return { worker: id, boot, pool, labels, accounts, slots };
 }
