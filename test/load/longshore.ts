@@ -44,12 +44,14 @@ export async function benchFarm(data: string, services: Services): Promise<Bench
   const bell = await bellOf(services);
   // As another controller of the farm: what it submits is told by NATS.
   const queue = openQueue({ database, kinds: [], mintJobToken: () => '', ring: () => bell.ring(bells.controllers) });
-  const join = async (pool: string) => {
+  const join = async (pool: string, connections = 256) => {
     const { ticket } = await client.call(workerInvite, { name: 'bench', pool, slots: 1024 });
-    return joinAsWorker(controller.url, ticket, 256);
+    return joinAsWorker(controller.url, ticket, connections);
   };
-  // Two machines in two pools, so that neither gets the other's jobs.
+  // Machines in two pools, so that none gets the others' jobs.
   const [worker, member] = [await join(pool), await join('default')];
+  // As many as have slots for what 256 claims of 16 hold.
+  const machines = [worker, ...(await Promise.all(Array.from({ length: 3 }, () => join(pool, 64))))];
   const parts: Parts = { client, database, queue, worker };
   const plain = { name: 'longshore', inFlight: [16, 256], database: services.database.ownerUrl, close: nothing };
   return {
@@ -64,7 +66,8 @@ export async function benchFarm(data: string, services: Services): Promise<Bench
       ...plain,
       name: 'longshore-claim-16',
       enqueue: (count) => fill(parts, count),
-      work: (count, inFlight) => drain(count, inFlight, () => claimAndComplete(worker, 16, done)),
+      work: (count, inFlight) =>
+        drain(count, inFlight, (lane) => claimAndComplete(machines[lane % machines.length] ?? worker, 16, done)),
     }),
     async dispatch(lanes) {
       await client.call(workflowImport, { document: workflow });
@@ -95,7 +98,7 @@ export async function benchFarm(data: string, services: Services): Promise<Bench
     },
     empty: () => empty(parts),
     async close() {
-      await Promise.all([worker.close(), member.close()]);
+      await Promise.all([...machines, member].map((each) => each.close()));
       await client.close();
       await bell.close();
       await database.close();

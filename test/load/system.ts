@@ -14,20 +14,23 @@ export interface System {
   close(): Promise<void>;
 }
 
-/** Runs `one` until `count` of them are done, so many at once. Each answers how many jobs it brought through. */
-export async function drain(count: number, inFlight: number, one: () => Promise<number>): Promise<number> {
+/**
+ * Runs `one` until `count` of them are done, so many lanes at once; it gets its lane's number, and answers how many jobs it brought
+ * through.
+ */
+export async function drain(count: number, inFlight: number, one: (lane: number) => Promise<number>): Promise<number> {
   let left = count;
   let idle = 0;
-  const lane = async () => {
+  const run = async (_: unknown, lane: number) => {
     while (left > 0) {
-      const done = await one();
+      const done = await one(lane);
       left -= done;
       idle = done === 0 ? idle + 1 : 0;
       if (idle > 1000) throw new Error('the queue is empty before its time');
     }
   };
   const began = performance.now();
-  await Promise.all(Array.from({ length: Math.min(inFlight, count) }, lane));
+  await Promise.all(Array.from({ length: Math.min(inFlight, count) }, run));
   return (performance.now() - began) / 1000;
 }
 

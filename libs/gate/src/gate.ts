@@ -56,7 +56,6 @@ const sharing = { most: 64, lateMs: 50 } as const;
 
 /** A call that may share its transaction. */
 interface Sharing<Services> extends SharedCall<Services> {
-  readonly operation: Operation<Services>;
   readonly trail: AuditTrail;
 }
 
@@ -65,7 +64,8 @@ type Step = 'exposure' | 'input' | 'class' | 'confirmation' | 'run';
 class OpenGate<Services> implements Gate<Services> {
   private readonly refusals;
   private readonly calls;
-  private readonly share;
+  /** Calls of one operation go together; those of another go beside them, on a connection of their own. */
+  private readonly shares;
 
   constructor(private readonly options: GateOptions<Services>) {
     const { metrics } = options;
@@ -74,7 +74,13 @@ class OpenGate<Services> implements Gate<Services> {
       'Calls that the gate refused, by door, step and code.',
     );
     this.calls = metrics.counter('longshore_gate_calls_total', 'Calls that ran, by operation and outcome.');
-    this.share = gather({ ...sharing, together: (calls: readonly Sharing<Services>[]) => this.together(calls) });
+    const sharable = options.registry.all.filter((operation) => operation.together);
+    this.shares = new Map(
+      sharable.map((operation) => [
+        operation.name,
+        gather({ ...sharing, together: (calls: readonly Sharing<Services>[]) => this.together(operation, calls) }),
+      ]),
+    );
   }
 
   offeredTo(asker: Asker): readonly Operation<Services>[] {
@@ -168,7 +174,7 @@ class OpenGate<Services> implements Gate<Services> {
     let work: ((tx: Transaction) => Promise<Attempt>) | undefined;
     for (;;) {
       trail.restart();
-      let attempt = operation.together && (await this.share({ operation, read, call, trail }));
+      let attempt = await this.shares.get(operation.name)?.({ read, call, trail });
       if (!attempt) {
         trail.restart();
         work ??= await read.prepare(call);
@@ -198,24 +204,23 @@ class OpenGate<Services> implements Gate<Services> {
   }
 
   /** One transaction for all. When it fails, nothing of it stays: each call is run alone, and one fails alone (H13). */
-  private async together(calls: readonly Sharing<Services>[]): Promise<readonly (Attempt | undefined)[]> {
-    const attempts = new Map<Sharing<Services>, Attempt>();
+  private async together(
+    operation: Operation<Services>,
+    calls: readonly Sharing<Services>[],
+  ): Promise<readonly (Attempt | undefined)[]> {
     try {
-      await this.options.database.transaction(async (tx) => {
-        for (const [operation, alike] of Map.groupBy(calls, (each) => each.operation)) {
-          const done = (await operation.together?.(alike, tx)) ?? [];
-          for (const [n, attempt] of done.entries()) if (alike[n] && attempt) attempts.set(alike[n], attempt);
-        }
-        const final = calls.filter((each) => attempts.get(each)?.wait === undefined && attempts.has(each));
+      return await this.options.database.transaction(async (tx) => {
+        const attempts = (await operation.together?.(calls, tx)) ?? [];
+        const final = calls.filter((_, n) => attempts[n] && !attempts[n].wait);
         AuditTrail.write(
           tx,
           final.map(({ trail }) => trail),
         );
+        return attempts;
       });
     } catch {
       return [];
     }
-    return calls.map((each) => attempts.get(each));
   }
 
   /** Done once under its key: a call that is repeated is answered and not done again (D2, S3.3, P5). */

@@ -58,7 +58,9 @@ export async function claimTogether(
   const leases = rows.filter(isLease);
   advanceTurns(context, tx, claimer.pool, leases);
   const given = Map.groupBy(leases, ({ request_id }) => request_id);
-  const mayBeMore = !rows[0]?.clear || rows[0].more;
+  const [found] = rows;
+  const isFull = found?.clear === true && leases.length >= found.room;
+  const mayBeMore = !isFull && (!found?.clear || found.more);
   return Promise.all(
     requests.map((request) => {
       const rows = asked.includes(request) ? (given.get(request.request_id) ?? []) : [];

@@ -23,6 +23,8 @@ export interface ClaimedRow {
 interface PlainRow extends Omit<ClaimedRow, 'repeated' | 'limited' | 'seen'> {
   /** Nothing stood in the way of the short statement. */
   readonly clear: boolean;
+  /** What the slots had room for (H26). */
+  readonly room: number;
   /** Jobs that fit are queued, perhaps in other hands. */
   readonly more: boolean;
   readonly request_id: string;
@@ -49,7 +51,8 @@ const claimable = `
  * Jobs of one class for the requests of one claimer, where nothing is limited or paused, which is nearly always: half the work of
  * `claim`. After `lockClaimer`. It gives a request nothing where it can not tell, and then `claim` decides.
  *  clear      no limit or pause is set anywhere; none of the requests was answered already (D12, H7; one look-up each: \`exists\`
- *             would be planned to read all leases of the worker); its slots have room for all (H26)
+ *             would be planned to read all leases of the worker)
+ *  room       slots that no lease has (H26)
  *  heads      pool, labels, account, kind (H26, H37)
  *  best       the class whose head is first, looked at without a lock. Several jobs only where no other class has any, as they
  *             would come in turn
@@ -68,15 +71,14 @@ const claimPlain = statement<PlainRow>(
         select from unnest($request_ids::uuid[]) as a (request_id) cross join lateral (
           select from lease where worker = $worker and boot = $boot and request_id = a.request_id limit 1
         ) answered
-      )
-      and $slots::int - ${held} >= $places::int as yes
+      ) as yes, greatest($slots::int - ${held}, 0)::int as room
   ), heads as materialized (
     select c.class, h.priority, h.turn, h.seq
     from job_class c cross join lateral (
       select j.priority, j.turn, j.seq from job j
       where j.class = c.class and ${claimable} order by j.priority desc, j.turn, j.seq limit 1
     ) h
-    where (select yes from clear)
+    where (select yes and room > 0 from clear)
       and c.pool = $pool and c.labels <@ $labels::text[]
       and (c.account is null or c.account = any($accounts::text[]))
       and ($kinds::text[] is null or c.kind = any($kinds::text[]))
@@ -85,7 +87,7 @@ const claimPlain = statement<PlainRow>(
     from (select class from heads order by priority desc, turn, seq limit 1) best cross join lateral (
       select j.id, j.epoch, j.priority, j.turn, j.seq from job j
       where j.class = best.class and ${claimable} order by j.priority desc, j.turn, j.seq
-      limit $places::int for update skip locked
+      limit (select least($places::int, room) from clear) for update skip locked
     ) j
     where $places::int = 1 or (select count(*) from heads) = 1
   ), granted as materialized (
@@ -104,7 +106,7 @@ const claimPlain = statement<PlainRow>(
     returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.turn, g.request_id, g.n,
       (extract(epoch from j.lease_expires_at - g.at) * 1000)::int as lease_ms
   )
-  select clear.yes as clear, exists (select from heads) as more, l.*, false as continues
+  select clear.yes as clear, clear.room, exists (select from heads) as more, l.*, false as continues
   from clear left join leased l on true
   order by l.request_id, l.n`,
 );

@@ -32,7 +32,9 @@ export const jobClaimOperation = operation(
         return input.frozen.length === 0 && accepting && slots > 0;
       });
       const answers = new Map<unknown, ReturnType<typeof given>>();
-      for (const [worker, asked] of Map.groupBy(plain, ({ call }) => workerOf(call))) {
+      // Each locks its machine: in another order than another group they would wait for each other.
+      const machines = [...Map.groupBy(plain, ({ call }) => workerOf(call))].sort(([a], [b]) => (a.id < b.id ? -1 : 1));
+      for (const [worker, asked] of machines) {
         for (const { call } of asked) call.services.claims.look(worker, call.signal);
         const requests = asked.map(({ input: { request_id, limit } }) => ({
           request_id,
