@@ -107,7 +107,8 @@ describeCli(claudeCli, program, (claude) => {
   });
 
   it('H34 keeps the token of the member door in a file of mode 0600 that is gone with the first turn', async () => {
-    const started = await start('door', [[{ ...says('Hello'), midway: 'door' }, handsOver('Done.'), says('Over.')]]);
+    const look = calls({ name: 'Bash', input: { command: 'env; cat ../state/* 2>&1; true' } });
+    const started = await start('door', [[{ ...says('Hello'), midway: 'door', tools: look.tools ?? [] }, says('Over.')]]);
     const { stateFolder } = started.request;
     const files = readdirSync(stateFolder).map((name) => join(stateFolder, name));
     expect(files).toHaveLength(1);
@@ -116,6 +117,9 @@ describeCli(claudeCli, program, (claude) => {
     await waitUntil(() => readdirSync(stateFolder).length === 0, { what: 'the file to go' });
     model.gates.release('door');
     await started.untilType('turn_end');
+    // what the agent's own shell shows, as the model got it
+    expect(model.of('door')[1]?.text).toContain('CLAUDE_CODE');
+    expect(model.of('door')[1]?.text).not.toContain(door.token);
     expect(door.refused()).toBe(0);
     expect(started.session.diagnostics()).not.toContain(door.token);
   });

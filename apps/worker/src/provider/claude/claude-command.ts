@@ -1,5 +1,6 @@
 import type { TreeCommand } from '../../process/guarded-tree.js';
 import type { SessionRequest } from '../port.js';
+import { ownersConfig } from './claude-needs.js';
 
 /**
  * Built-in tools that a member may use. An allow list, because each version brings new ways around the team: sub-agents, messages
@@ -72,6 +73,7 @@ export function claudeCommand(request: SessionRequest, session: string, mcpFile:
     ],
     cwd: request.workspace,
     environment: {
+      ...configOf(request.environment),
       ...request.environment,
       ...account?.environment,
       ...account?.secrets,
@@ -79,6 +81,15 @@ export function claudeCommand(request: SessionRequest, session: string, mcpFile:
       ...ownEnvironment,
     },
   };
+}
+
+/**
+ * The login of the machine's owner by its name, because the home inside a sandbox is another. Only where it lies in a file: on
+ * macOS it lies in the keychain, under a name that this variable would change.
+ */
+function configOf(environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const folder = process.platform === 'linux' ? ownersConfig(environment) : undefined;
+  return folder === undefined ? {} : { CLAUDE_CONFIG_DIR: folder };
 }
 
 /** What a farm's session must not do besides its work, whatever an account says. */
