@@ -134,8 +134,8 @@ export class StandInController {
   }
 
   /** A Command Run on a commit. */
-  addCommand(command: z.input<typeof CommandRunRequest>, base = this.emptyCommit): StandInJob {
-    return this.add('', base, 'scripted', command);
+  addCommand(command: z.input<typeof CommandRunRequest>, base = this.emptyCommit, provider = 'scripted'): StandInJob {
+    return this.add('', base, provider, command);
   }
 
   add(
@@ -367,9 +367,8 @@ export class StandInController {
         title: 'A Task',
         base: job.base,
         task_directory: '.longshore/t_00000000',
-        ...(job.command === undefined
-          ? { provider: job.provider }
-          : { command_id: 'c_00000000', purpose: 'verify' as const }),
+        provider: job.provider,
+        ...(job.command && { command_id: 'c_00000000', purpose: 'verify' as const }),
       },
     };
   }

@@ -42,6 +42,9 @@ export const CommandRunPayload = z.strictObject({
   purpose: CommandPurpose,
   member_id: z.string(),
   title: z.string(),
+  /** Whose work it runs on: what an agent wrote runs behind the walls that the agent ran behind. */
+  provider: z.string(),
+  sandbox: DispatchPayload.shape.sandbox,
   /** Commit that it runs on. */
   base: ObjectId,
   task_directory: z.string(),

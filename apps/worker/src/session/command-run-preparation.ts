@@ -8,6 +8,7 @@ import { lookBeneath } from '../workspace/beneath.js';
 import { requireRoom } from '../workspace/disk-room.js';
 import type { Isolation } from '../workspace/materialise.js';
 import { type DispatchFolder, writeMarker } from '../workspace/owner-marker.js';
+import { commandRungOf } from './command-run-walls.js';
 import { layOut, markerOf } from './preparation.js';
 import type { RunNeeds } from './run-needs.js';
 
@@ -34,6 +35,7 @@ export async function prepareCommand(
 ): Promise<PreparedCommand> {
   await requireRoom(needs.home.path);
   const read = readPayload(payload);
+  commandRungOf(needs, read);
   signal.throwIfAborted();
   await rm(folder.path, { recursive: true, force: true });
   await mkdir(folder.path, { recursive: true, mode: 0o700 });

@@ -21,8 +21,9 @@ async function aFarm(files: Readonly<Record<string, Content>> = { 'a.txt': 'a\n'
   return { farm, base, shell, argv };
 }
 
-const saidBy = (job: StandInJob): string => [...job.output.values()].join('');
+const saidBy = (job: Pick<StandInJob, 'output'>): string => [...job.output.values()].join('');
 const resultOf = (job: StandInJob) => job.completed?.result;
+const neverRun: Pick<StandInJob, 'output'> = { output: new Map() };
 const startedBeat = (body: unknown): boolean => JSON.stringify(body).includes('"phase":"started"');
 
 describe('a command on a worker', () => {
@@ -165,6 +166,37 @@ describe('a command on a worker', () => {
     other.process.signal('SIGTERM');
     expect(await other.process.ended).toBe(0);
     expect(unstarted.failed).toMatchObject({ reason: 'job_error', retryable: true });
+  });
+
+  it('H28 runs the command of a Task that an agent worked on behind the walls of that agent', async () => {
+    const { farm, base } = await aFarm();
+    const worker = await aWorker(farm);
+    const secret = `${worker.home}/identity.json`;
+    const [plain, walled] = ['scripted', 'claude'].map((provider) =>
+      farm.addCommand(
+        {
+          command: {
+            kind: 'shell',
+            command: `cat ${secret} /proc/${worker.process.pid}/environ 2>/dev/null | wc -c; cat a.txt; echo b > b.txt && echo wrote`,
+          },
+        },
+        base,
+        provider,
+      ),
+    );
+    await waitUntil(() => plain?.completed !== undefined && walled?.completed !== undefined, { within: 40_000 });
+    expect(readFileSync(secret, 'utf8').length).toBeGreaterThan(10);
+    expect(saidBy(plain ?? neverRun)).not.toMatch(/^ *0\n/);
+    expect(saidBy(walled ?? neverRun)).toMatch(/^ *0\na\nwrote\n$/);
+  });
+
+  it('H28 H11 gives the command of such a Task back where there are no walls, and nothing runs', async () => {
+    const { farm, base } = await aFarm();
+    const job = farm.addCommand({ command: { kind: 'shell', command: 'echo ran' } }, base, 'claude');
+    await aWorker(farm, { env: { LONGSHORE_SANDBOX: 'none' } });
+    await waitUntil(() => job.failed !== undefined, { within: 20_000 });
+    expect(job.failed).toMatchObject({ reason: 'environment', retryable: true });
+    expect(saidBy(job)).toBe('');
   });
 
   it('tells a program that is not there from one that failed', async () => {

@@ -1,5 +1,6 @@
 import { CommandRunPayload, limits, newCommandId, newId } from '#contracts';
 import type { Transaction } from '#store';
+import { labelsOf } from '../dispatch/open-dispatch.js';
 import { taskDirectory } from '../dispatch/picture.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, DispatchRow, TaskRow } from '../rows.js';
@@ -24,6 +25,7 @@ export async function openVerify(
 ): Promise<void> {
   const { verify } = task.settings;
   if (verify === undefined) throw new Error('nothing is to be verified');
+  const { sandbox } = dispatch.pins.provider;
   const [id, name] = [newId(), newCommandId()];
   const last = await tx.first(dispatchSql.lastWorker, { assignment: assignment.id });
   const payload = CommandRunPayload.parse({
@@ -32,6 +34,8 @@ export async function openVerify(
     purpose: 'verify',
     member_id: assignment.member,
     title: task.title,
+    provider: dispatch.pins.provider.kind,
+    ...(sandbox === undefined ? {} : { sandbox }),
     base: assignment.line_head,
     task_directory: taskDirectory(task.id),
   });
@@ -41,7 +45,7 @@ export async function openVerify(
     scope: task.id,
     payload,
     pool: task.settings.pool,
-    labels: task.settings.labels,
+    labels: labelsOf(task, dispatch.pins),
     priority: task.settings.priority,
     limits: [`workflow:${task.workflow}`],
     ...(last === undefined ? {} : { prefer: { worker: last.worker, ms: limits.preferMs } }),

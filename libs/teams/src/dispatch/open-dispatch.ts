@@ -103,7 +103,7 @@ function chosen(provider: Pins['provider']): Pins['provider'] {
 }
 
 /** Walls that are asked for are a label: a machine that cannot give them is never given the job. */
-function labelsOf(task: TaskRow, { provider: { sandbox } }: Pins): readonly string[] {
+export function labelsOf(task: TaskRow, { provider: { sandbox } }: Pins): readonly string[] {
   const walls = sandbox !== undefined && sandbox.mode !== 'full_access';
   return walls ? [...task.settings.labels, 'sandbox:bwrap'] : task.settings.labels;
 }
