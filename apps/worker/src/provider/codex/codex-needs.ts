@@ -1,0 +1,26 @@
+import type { AvailabilityWish, EnclosureNeeds } from '../port.js';
+import { findProgram, foldersOfProgram, isThere } from '../program-files.js';
+import { openaiUrl, ownersHome } from './codex-home.js';
+
+/** For a login that lies in a folder: the model, and where the login renews itself. */
+const loginHosts = ['chatgpt.com', 'auth.openai.com', 'api.openai.com'];
+
+/** Codex inside a sandbox: its program, its login, and either a key that the proxy holds or the hosts of a login. */
+export async function codexNeeds(
+  { program = 'codex', account }: AvailabilityWish,
+  environment: Readonly<Record<string, string>>,
+): Promise<EnclosureNeeds> {
+  const file = await findProgram(program, environment.PATH ?? '');
+  const login = account === undefined ? ownersHome(environment) : account.environment.CODEX_HOME;
+  const secrets = Object.keys(account?.secrets ?? {});
+  return {
+    readable: file === undefined ? [] : await foldersOfProgram(file),
+    writable: login !== undefined && (await isThere(login)) ? [login] : [],
+    hosts: secrets.length > 0 ? [] : hostsOf(account?.upstream),
+    keys: secrets.map((secret) => ({ secret, header: 'authorization', prefix: 'Bearer ', upstream: openaiUrl })),
+  };
+}
+
+function hostsOf(base: string | undefined): readonly string[] {
+  return base === undefined ? loginHosts : [new URL(base).host];
+}
