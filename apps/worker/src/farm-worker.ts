@@ -139,6 +139,7 @@ export class FarmWorker {
     for (const run of this.runs) run.drain();
     await Promise.race([this.allFinished(), afterMs(this.needs.settings.drainMs)]);
     clearInterval(this.looking);
+    if (this.runs.size === 0 && this.heldSlots === 0) await this.needs.workspaces.close();
     await this.beats.sayGoodbye();
   }
 

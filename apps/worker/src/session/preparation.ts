@@ -10,7 +10,7 @@ import type { Provider } from '../provider/port.js';
 import { requireRoom } from '../workspace/disk-room.js';
 import { type Isolation, type LaidOut, materialise } from '../workspace/materialise.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
-import { renderTaskDirectory } from '../workspace/task-directory.js';
+import { renderTaskDirectory, writeWorkspaceNote } from '../workspace/task-directory.js';
 import type { RunNeeds } from './run-needs.js';
 
 export interface Prepared {
@@ -57,6 +57,7 @@ export async function prepare(
   const request = await fetchRequest(needs, lease, signal);
   const isolation = await layOut(needs, lease, folder, payload, signal);
   await renderTaskDirectory(folder.work, payload, request);
+  await writeWorkspaceNote(folder.work, payload.task_directory, isolation);
   signal.throwIfAborted();
   const ready: OwnerMarker = { ...marker, stage: 'ready' };
   await writeMarker(folder, ready);

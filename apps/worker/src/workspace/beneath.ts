@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError, systemCodeOf } from '#contracts';
 
@@ -40,6 +40,18 @@ export async function writeNewFileBeneath(root: string, path: string, content: s
     await handle?.writeFile(content);
     await handle?.close();
   });
+}
+
+/**
+ * Removes one file, or a symlink itself; nothing to do where it is not there.
+ *
+ * @throws FarmError `invalid_task_path` when something in the way is no folder
+ */
+export async function removeFileBeneath(root: string, path: string): Promise<void> {
+  if ((await lookBeneath(root, path)) === undefined) return;
+  const parts = path.split('/');
+  const name = parts.pop() ?? '';
+  await withFolder(root, parts, false, (folder, folderPath) => rm(at(folder, folderPath, name), { recursive: true }));
 }
 
 /** What stands at a relative path; nothing when it is not there or a symlink lies on the way. */

@@ -1,5 +1,6 @@
 import { type DispatchPayload, type DispatchRequest, FarmError } from '#contracts';
-import { makeFoldersBeneath, writeNewFileBeneath } from './beneath.js';
+import { makeFoldersBeneath, removeFileBeneath, writeNewFileBeneath } from './beneath.js';
+import type { Isolation } from './workspaces.js';
 
 /** The name of a Task directory; nothing else may be left out of a delta (H21). */
 const shape = /^\.longshore\/t_[0-9a-z]{8}$/;
@@ -21,3 +22,42 @@ export async function renderTaskDirectory(
   await writeNewFileBeneath(workspace, `${directory}/manifest.md`, manifest);
   if (note !== undefined) await writeNewFileBeneath(workspace, `${directory}/workflow-note.md`, note);
 }
+
+/** Files that the worker writes for each Dispatch. */
+const written = ['manifest.md', 'workflow-note.md', 'workspace.md'] as const;
+
+/**
+ * Takes what the Dispatch before was told out of a workspace that is used again; the member's notes stay.
+ *
+ * @throws FarmError `invalid_task_path` when something in the way is no folder
+ */
+export async function clearTaskDirectory(workspace: string, directory: string): Promise<void> {
+  for (const name of written) await removeFileBeneath(workspace, `${directory}/${name}`);
+}
+
+/**
+ * Tells the member how its workspace was made: whether dependencies are there already, or have to be had first.
+ *
+ * @throws FarmError `invalid_task_path` when something in the way is no folder
+ */
+export async function writeWorkspaceNote(workspace: string, directory: string, isolation: Isolation): Promise<void> {
+  const { warm = false, setup = 'none', backend, reasons } = isolation;
+  const state = warm
+    ? 'Warm: it is used again, or stands on files that were made before.'
+    : 'Cold: it was made anew, on this machine, for this Dispatch.';
+  const lines = [
+    '# Workspace',
+    '',
+    state,
+    setupSays[setup],
+    `Made by ${backend}.`,
+    ...reasons.map((why) => `- ${why}`),
+  ];
+  await writeNewFileBeneath(workspace, `${directory}/workspace.md`, `${lines.join('\n')}\n`);
+}
+
+const setupSays: Readonly<Record<NonNullable<Isolation['setup']>, string>> = {
+  none: 'The repository names no setup command: what it ignores, such as installed dependencies, is only here if an earlier Dispatch of yours left it.',
+  done: 'The setup command of the repository has run: what it installs is here.',
+  failed: 'The setup command of the repository failed, and nothing of it is here. The reason stands below.',
+};

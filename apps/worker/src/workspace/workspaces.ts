@@ -21,6 +21,7 @@ import { MountRefused, mountOverlay, mountsBeneath, unmountBeneath } from './lay
 import type { Taken } from './layers/shelf.js';
 import type { DispatchFolder } from './owner-marker.js';
 import { removeFolder } from './remove-folder.js';
+import { clearTaskDirectory } from './task-directory.js';
 import type { WorkerHome } from './worker-home.js';
 
 export type Isolation = Omit<IsolationReport, 'capture_ms' | 'bytes'>;
@@ -154,6 +155,11 @@ export class Workspaces {
     return stale.length;
   }
 
+  /** This worker ends, and no workspace is in use: nothing of it stays mounted. */
+  async close(): Promise<void> {
+    await unmountBeneath(this.needs.home.path);
+  }
+
   /** For a person to look at without us: files in one folder, standing on nothing. */
   async makePlain(folder: DispatchFolder): Promise<void> {
     const note = await readLayerNote(folder.path);
@@ -179,6 +185,7 @@ export class Workspaces {
         return undefined;
       }
       await this.reopen(folder);
+      for (const name of wanted.exclude) await clearTaskDirectory(folder.work, name);
       await this.lay(wanted);
       return { backend: note.backend, warm: true, setup: note.setup };
     } catch (error) {

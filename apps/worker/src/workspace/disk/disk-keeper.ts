@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limits } from '#contracts';
 import type { EventLines } from '../../event-lines.js';
@@ -23,7 +23,7 @@ interface KeeperNeeds {
 
 /** Something that may go. */
 interface Leftover {
-  readonly what: 'kept' | 'template' | 'repository';
+  readonly what: 'kept' | 'bundle' | 'template' | 'repository';
   readonly key: string;
   readonly bytes: number;
   readonly usedAt: number;
@@ -85,6 +85,7 @@ export class DiskKeeper {
       ...(await layers.repositories.list())
         .filter(({ key }) => !used.has(key))
         .map((one) => ({ ...one, what: 'repository' as const, remove: () => layers.repositories.remove(one.key) })),
+      ...(await bundlesIn(this.needs.home.bundles)),
     ];
     return all;
   }
@@ -129,13 +130,27 @@ export class DiskKeeper {
   }
 }
 
+/** A whole one that a repository was made of is needed no more; one that is under way is left. */
+async function bundlesIn(folder: string): Promise<readonly Leftover[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.bundle'));
+  return Promise.all(
+    names.map(async (key) => {
+      const path = join(folder, key);
+      const seen = await stat(path).catch(() => undefined);
+      const remove = (): Promise<void> => rm(path, { force: true });
+      return { what: 'bundle' as const, key, bytes: seen?.size ?? 0, usedAt: seen?.mtimeMs ?? 0, remove };
+    }),
+  );
+}
+
 const unusedMs: Readonly<Record<Leftover['what'], number>> = {
   kept: limits.keptWorkspaceMs,
+  bundle: limits.keptWorkspaceMs,
   template: limits.templateUnusedMs,
   repository: limits.templateUnusedMs,
 };
 
 function firstToGo(a: Leftover, b: Leftover): number {
-  const shared = (one: Leftover): number => (one.what === 'kept' ? 0 : 1);
+  const shared = ({ what }: Leftover): number => (what === 'bundle' || what === 'kept' ? 0 : 1);
   return shared(a) - shared(b) || a.usedAt - b.usedAt;
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { systemCodeOf } from '#contracts';
@@ -17,6 +17,7 @@ export interface BackendProof {
 }
 
 export async function proveBackends(root: string): Promise<readonly BackendProof[]> {
+  for (const name of await readdir(root)) if (name.startsWith('proof-')) await removeFolder(join(root, name));
   const folder = await mkdtemp(join(root, 'proof-'));
   try {
     return [
