@@ -12,10 +12,11 @@ import {
   type taskGet,
   taskStart,
 } from '#contracts';
+import { openVault } from '#gate';
 import { captureWorkspace, cloneWorkspace, type GitLimits, packFor } from '#git';
 import { type Claimer, openQueue, type Queue } from '#jobs';
 import { type Database, openDatabase, openObjects, statement, type Transaction } from '#store';
-import { type LeaseShown, openTeams, type Teams } from '#teams';
+import { type LeaseShown, openTeams, type SourceRules, type Teams } from '#teams';
 import { aDatabase } from './database.js';
 import { agent, when } from './git-round.js';
 import { type Content, writeFiles } from './repositories.js';
@@ -30,6 +31,7 @@ export const person = 'p_00000001';
 
 interface FarmOptions {
   readonly gitLimits?: Partial<GitLimits>;
+  readonly sources?: Partial<SourceRules>;
 }
 
 export interface TeamFarm {
@@ -221,10 +223,11 @@ function fenceOf(lease: Pick<LeasedJob, 'id' | 'epoch' | 'lease_id'>) {
 }
 
 /** The team runtime on a database and a data folder of its own. */
-export async function aTeamFarm({ gitLimits }: FarmOptions = {}): Promise<TeamFarm> {
+export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promise<TeamFarm> {
   const { appUrl, ownerUrl } = await aDatabase();
   const database = openDatabase({ url: appUrl, max: 10 });
   const data = tempDir('data');
+  const vault = await openVault(join(data, 'keys'));
   const rings: string[] = [];
   const troubles: unknown[] = [];
   const hearers = new Map<string, Set<() => void>>();
@@ -245,6 +248,14 @@ export async function aTeamFarm({ gitLimits }: FarmOptions = {}): Promise<TeamFa
       tasksFolder: join(data, 'tasks'),
       bell,
       queue: () => queue,
+      vault,
+      sources: {
+        privateHosts: [],
+        roots: [],
+        dataFolder: data,
+        mirrorsFolder: join(data, 'mirrors'),
+        ...sources,
+      },
       onTrouble: (error) => troubles.push(error),
       ...(gitLimits && { gitLimits }),
     });

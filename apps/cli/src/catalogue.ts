@@ -6,6 +6,8 @@ import {
   queueRedrive,
   queueRequeue,
   quotaSet,
+  repoList,
+  repoRemove,
   status,
   taskControl,
   taskEvents,
@@ -50,6 +52,8 @@ export const catalogue: readonly CatalogueEntry[] = [
   change(quotaSet),
   read(workflowSearch),
   read(workflowGet),
+  read(repoList, ['name', 'url', 'credential', 'default_branch', 'project', 'setup', 'verify', 'secrets']),
+  change(repoRemove),
   read(taskEvents),
   change(taskControl),
 ];

@@ -4,6 +4,7 @@ import { addCatalogue } from './commands/add-catalogue.js';
 import { addDemo } from './commands/demo/add-demo.js';
 import { addDoctor } from './commands/doctor/add-doctor.js';
 import { CommandFailed, type Frame } from './commands/frame.js';
+import { addRepo } from './commands/repo/add-repo.js';
 import { addTask } from './commands/task/add-task.js';
 import { addUp } from './commands/up.js';
 import { addWorker } from './commands/worker.js';
@@ -49,6 +50,7 @@ function buildProgram(frame: Frame): Command {
   addDemo(program, frame);
   addDoctor(program, frame);
   addTask(program, frame);
+  addRepo(program, frame);
   addWorker(program, frame);
   addCatalogue(program, frame);
   addWorkflowImport(program, frame);

@@ -64,6 +64,7 @@ export async function startController(settings: Settings, log: Logger): Promise<
     claims.close();
     await closeDoors(app);
     await sweeps.stop();
+    await services.teams.close();
     await bell.close();
     await database.close();
   };

@@ -87,6 +87,14 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     tasksFolder: join(settings.data, 'tasks'),
     bell,
     queue: () => queue,
+    vault: keys.vault,
+    sources: {
+      privateHosts: [],
+      roots: [],
+      ...settings.sources,
+      dataFolder: settings.data,
+      mirrorsFolder: join(settings.data, 'mirrors'),
+    },
     onPreparing: preparing.ring,
     onTrouble: (error, task) =>
       log.error({ err: error, task }, 'a sweep could not see to this Task; the next one tries again'),

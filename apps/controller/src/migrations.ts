@@ -1,7 +1,7 @@
 import { identityMigration } from '#gate';
 import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
-import { commandRunsMigration, teamsMigration } from '#teams';
+import { commandRunsMigration, repositoriesMigration, teamsMigration } from '#teams';
 
 /** The whole schema, step by step. */
 export const migrations: readonly Migration[] = [
@@ -9,6 +9,7 @@ export const migrations: readonly Migration[] = [
   identityMigration,
   queueMigration,
   teamsMigration,
+  repositoriesMigration,
   commandRunsMigration,
   leaseCountMigration,
 ];

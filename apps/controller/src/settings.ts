@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { FarmError, limits } from '#contracts';
 
@@ -19,6 +20,14 @@ export interface Settings {
   readonly data: string;
   readonly leaseMs: number;
   readonly nats: NatsSettings | undefined;
+  /** What an admin opens to the sources of Tasks; absent: nothing beside the hosts of the internet (H30). */
+  readonly sources?: SourceSettings;
+}
+
+export interface SourceSettings {
+  readonly privateHosts: readonly string[];
+  readonly roots: readonly string[];
+  readonly caFile?: string;
 }
 
 export interface NatsSettings {
@@ -45,6 +54,17 @@ const Environment = z.object({
   LONGSHORE_TLS_CERT_FILE: text.optional(),
   LONGSHORE_TLS_KEY_FILE: text.optional(),
   LONGSHORE_INSECURE: z.enum(['0', '1']).default('0'),
+  LONGSHORE_SOURCE_HOSTS: z
+    .string()
+    .transform(listOf)
+    .pipe(z.array(z.string().refine(isHostOrRange)))
+    .default([]),
+  LONGSHORE_SOURCE_ROOTS: z
+    .string()
+    .transform(listOf)
+    .pipe(z.array(z.string().refine((path) => isAbsolute(path))))
+    .default([]),
+  LONGSHORE_SOURCE_CA_FILE: text.optional(),
 });
 
 /**
@@ -73,7 +93,18 @@ export async function readSettings(environment: NodeJS.ProcessEnv): Promise<Sett
     publicUrl: given.LONGSHORE_PUBLIC_URL,
     data: given.LONGSHORE_DATA,
     leaseMs: given.LONGSHORE_LEASE_MS,
+    sources: await readSources(given),
     nats: given.NATS_URL === undefined ? undefined : await readNats(given.NATS_URL, given),
+  };
+}
+
+/** The certificates stay in their file, which git reads; here it is only seen to be there. */
+async function readSources(given: z.output<typeof Environment>): Promise<SourceSettings> {
+  await readNamed('LONGSHORE_SOURCE_CA_FILE', given.LONGSHORE_SOURCE_CA_FILE);
+  return {
+    privateHosts: given.LONGSHORE_SOURCE_HOSTS,
+    roots: given.LONGSHORE_SOURCE_ROOTS,
+    ...(given.LONGSHORE_SOURCE_CA_FILE !== undefined && { caFile: resolve(given.LONGSHORE_SOURCE_CA_FILE) }),
   };
 }
 
@@ -100,6 +131,19 @@ async function readNamed(variable: string, file: string | undefined): Promise<st
   } catch (cause) {
     throw new FarmError('misconfigured', `The file that ${variable} names can not be read`, { cause });
   }
+}
+
+function listOf(text: string): string[] {
+  return text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()]));
+}
+
+/** `git.example.com`, `git.example.com:8443`, `10.1.2.3`, `10.1.0.0/16`, `fd00::/8`. */
+function isHostOrRange(entry: string): boolean {
+  const [net = '', prefix, ...more] = entry.split('/');
+  const family = isIP(net);
+  if (prefix !== undefined)
+    return more.length === 0 && family !== 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+  return family !== 0 || /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i.test(entry);
 }
 
 function isLoopback(host: string): boolean {

@@ -91,14 +91,14 @@ export const repoAdd = contract({
     /** Keeps mirrors and warm workspaces of one project from another's. */
     project: PoolName.optional(),
     /** Else the branch that the origin's HEAD names. */
-    default_branch: GitRef.optional(),
+    default_branch: GitRef.nullable().optional(),
     credential: RepositoryCredential.optional(),
     /** Lines of known_hosts; without them the keys of the first contact are taken. */
     host_keys: storable(limits.repositorySecretBytes).optional(),
     /** Run once in a new workspace, in the sandbox. */
-    setup: proseBytes(limits.repositoryCommand).optional(),
+    setup: proseBytes(limits.repositoryCommand).nullable().optional(),
     /** Run by the farm on the final tree. */
-    verify: proseBytes(limits.repositoryCommand).optional(),
+    verify: proseBytes(limits.repositoryCommand).nullable().optional(),
     /** Hosts that the sandbox may reach. */
     egress: z.array(EgressHost).max(limits.repositoryEgress).optional(),
     /** For the sandbox only. */

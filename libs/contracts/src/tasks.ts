@@ -5,6 +5,7 @@ import { AuthoredId, Label, ObjectId, PoolName, Sha256, TaskId } from './ids.js'
 import { IsolationReport, Usage } from './jobs.js';
 import { limits } from './limits.js';
 import { WorkPlan } from './member.js';
+import { RepositoryWanted } from './repositories.js';
 import { FileReferences, prose, proseBytes, storable } from './text.js';
 
 /** Where the files of a Task come from. */
@@ -33,6 +34,8 @@ export const taskStart = contract({
     title: prose(255).optional(),
     files: FileReferences.default([]),
     source: TaskSource.default({ kind: 'empty' }),
+    /** In place of `source`: a registered repository, or a URL that needs no credential. */
+    repository: RepositoryWanted.optional(),
     pool: PoolName.default('default'),
     /** What a machine must have. */
     labels: z.array(Label).max(32).default([]),

@@ -11,6 +11,7 @@ export type { Invitation } from './identity/join-tickets.js';
 export type { BeatAnswer, LiveWorker, Workers } from './identity/workers.js';
 export { invalidInput } from './input-errors.js';
 export { type FarmKeys, openFarmKeys } from './keys/farm-keys.js';
+export { openVault } from './keys/vault.js';
 export { type Counter, Metrics } from './metrics.js';
 export { identityMigration } from './migrations/0002-identity.js';
 export { openApiOf } from './openapi.js';

@@ -5,6 +5,10 @@ import type {
   InputOf,
   OutputOf,
   Proposal,
+  RepositoryView,
+  repoAdd,
+  repoCheck,
+  repoList,
   setWorkPlan,
   taskControl,
   taskEvents,
@@ -18,6 +22,9 @@ import type {
 import type { Kind, Machine } from '#jobs';
 import type { Transaction } from '#store';
 import type { Roads } from './roads/roads.js';
+import type { Registrar } from './source/add-repository.js';
+import type { AskedOrigin } from './source/check-repository.js';
+import type { SourceUrl } from './source/source-url.js';
 
 /** Who acts on a Task from outside the team. */
 export interface Actor {
@@ -54,6 +61,18 @@ export interface Teams {
     import(tx: Transaction, input: InputOf<typeof workflowImport>): Promise<OutputOf<typeof workflowImport>>;
     search(tx: Transaction, input: InputOf<typeof workflowSearch>): Promise<OutputOf<typeof workflowSearch>>;
     get(tx: Transaction, input: InputOf<typeof workflowGet>): Promise<OutputOf<typeof workflowGet>>;
+  };
+  readonly repositories: {
+    /** Disk, outside any transaction: whether a Task may start from the URL. @throws source_refused, source_unavailable */
+    prepareAdd(registrar: Registrar, input: InputOf<typeof repoAdd>): Promise<SourceUrl>;
+    add(tx: Transaction, registrar: Registrar, input: InputOf<typeof repoAdd>, url: SourceUrl): Promise<RepositoryView>;
+    /** Network, outside any transaction, half a minute at most. @throws not_found */
+    prepareCheck(name: string, signal: AbortSignal): Promise<AskedOrigin>;
+    check(tx: Transaction, asked: AskedOrigin): Promise<OutputOf<typeof repoCheck>>;
+    list(tx: Transaction, input: InputOf<typeof repoList>): Promise<OutputOf<typeof repoList>>;
+    /** @throws not_found, conflict (a Task needs it) */
+    remove(tx: Transaction, name: string): Promise<void>;
+    previewRemoval(tx: Transaction, name: string): Promise<Proposal>;
   };
   readonly tasks: {
     start(tx: Transaction, actor: Actor, input: InputOf<typeof taskStart>): Promise<OutputOf<typeof taskStart>>;
@@ -100,5 +119,9 @@ export interface Teams {
     noteMissingMachines(live: readonly Machine[]): Promise<void>;
     /** Uploads of an hour ago that no Task names. Answers how many. */
     expireSources(): Promise<number>;
+    /** Mirrors that no Task used for two weeks. Answers how many. */
+    expireMirrors(): Promise<number>;
   };
+  /** Breaks off what waits for an origin. After the sweeps have stopped. */
+  close(): Promise<void>;
 }

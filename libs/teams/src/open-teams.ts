@@ -8,6 +8,11 @@ import { reportCheckpoint } from './member/report-checkpoint.js';
 import { setPlan } from './member/set-plan.js';
 import type { TeamParts } from './parts.js';
 import { openRoads } from './roads/open-roads.js';
+import { addRepository, readWantedUrl } from './source/add-repository.js';
+import { askOrigin, tellCheck } from './source/check-repository.js';
+import { listRepositories } from './source/list-repositories.js';
+import { expireMirrors } from './source/mirrors.js';
+import { previewRemoval, removeRepository } from './source/remove-repository.js';
 import { attentionSql, taskSql } from './sql.js';
 import { controlTask, previewControl } from './task/control-task.js';
 import { expireSources } from './task/expire-sources.js';
@@ -28,6 +33,15 @@ export function openTeams(parts: TeamParts): Teams {
     commandRunKind: commandRunKind(parts),
     roads: openRoads(parts),
     workflows: { import: importWorkflow, search: searchWorkflows, get: getWorkflow },
+    repositories: {
+      prepareAdd: (registrar, input) => readWantedUrl(parts, registrar, input),
+      add: (tx, registrar, input, url) => addRepository(parts, tx, registrar, input, url),
+      prepareCheck: (name, signal) => askOrigin(parts, name, signal),
+      check: tellCheck,
+      list: listRepositories,
+      remove: (tx, name) => removeRepository(parts, tx, name),
+      previewRemoval,
+    },
     tasks: {
       start: (tx, actor, input) => startTask(parts, tx, actor, input),
       prepareView: (task) => prepareView(parts, task),
@@ -62,6 +76,8 @@ export function openTeams(parts: TeamParts): Teams {
       retestLanes: () => retestLanes(parts),
       noteMissingMachines: (live) => noteMissingMachines(parts, live),
       expireSources: () => expireSources(parts),
+      expireMirrors: () => expireMirrors(parts),
     },
+    close: () => preparation.close(),
   };
 }

@@ -1,6 +1,7 @@
 import type { GitLimits } from '#git';
 import type { Queue } from '#jobs';
 import type { Bell, Database, Objects } from '#store';
+import type { SourceRules, Vault } from './source/source-rules.js';
 
 /** What the team runtime stands on. */
 export interface TeamParts {
@@ -14,6 +15,10 @@ export interface TeamParts {
   /** Who does the turns of a member that names no provider. Default `scripted`. */
   readonly defaultProvider?: string;
   readonly gitLimits?: Partial<GitLimits>;
+  /** What repositories Tasks may start from (H30). */
+  readonly sources: SourceRules;
+  /** Seals their credentials and secrets. */
+  readonly vault: Vault;
   /** Called after the commit of a new or resumed Task that is still to be prepared. */
   readonly onPreparing?: (task: string) => void;
   /** What went wrong with one Task in a sweep: the rest went on, the next sweep tries again (H13). */

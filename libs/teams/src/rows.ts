@@ -28,6 +28,44 @@ export interface TaskSettings {
   readonly retry_limit: number;
 }
 
+/** A Task's source that the controller fetches by itself. */
+export interface RepositorySource {
+  readonly kind: 'repository';
+  /** Null: a URL that nobody registered, opened without a credential. */
+  readonly repository: string | null;
+  readonly name: string | null;
+  readonly url: string;
+  /** Null: the default branch. */
+  readonly ref: string | null;
+}
+
+export interface RepositoryRow {
+  readonly id: string;
+  readonly name: string;
+  readonly project: string;
+  readonly url: string;
+  readonly default_branch: string | null;
+  readonly settings: RepositorySettings;
+  readonly credential_kind: 'none' | 'token' | 'ssh_key';
+  /** Sealed. */
+  readonly credential: Buffer | null;
+  /** Plain lines of known_hosts for the one host. */
+  readonly host_keys: string | null;
+  readonly added_by: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+/** What Tasks that start from the repository are given. */
+export interface RepositorySettings {
+  readonly setup?: string | undefined;
+  readonly verify?: string | undefined;
+  readonly egress: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly lfs: 'report' | 'fetch';
+  readonly submodules: 'report' | 'fetch';
+}
+
 export interface TaskRow {
   readonly id: string;
   readonly seq: number;
@@ -41,7 +79,7 @@ export interface TaskRow {
   readonly control_revision: number;
   readonly pause_reason: string | null;
   readonly pause_detail: string | null;
-  readonly source: z.output<typeof TaskSource>;
+  readonly source: TaskSource | RepositorySource;
   readonly settings: TaskSettings;
   readonly base: string | null;
   readonly team_revision: string | null;

@@ -1,5 +1,5 @@
 import { statement } from '#store';
-import type { AssignmentRow, CommandRunRow, DispatchRow, TaskRow, TeamMemberRow } from './rows.js';
+import type { AssignmentRow, CommandRunRow, DispatchRow, RepositoryRow, TaskRow, TeamMemberRow } from './rows.js';
 
 const taskColumns = `id, seq, title, workflow, revision_no, prompt, started_by, status, outcome, control_revision, pause_reason,
   pause_detail, source, settings, base, team_revision, root_assignment, created_at, updated_at, ended_at`;
@@ -77,10 +77,14 @@ export const taskSql = {
     `insert into task (id, title, workflow, revision_no, prompt, started_by, status, source, settings)
      values ($id, $title, $workflow, $revision_no, $prompt, $started_by, 'preparing', $source::jsonb, $settings::jsonb)`,
   ),
-  /** In no order: those that fail for ever must not stand before the rest. */
+  /**
+   * In no order: those that fail for ever must not stand before the rest. Tasks that wait for an origin are counted apart, so that
+   * slow origins hold up none that needs no network.
+   */
   preparing: statement<{ id: string }>(
     'teams.task_preparing',
-    `select id from task where status = 'preparing' and id <> all($busy::text[]) order by random() limit $limit`,
+    `select id from task where status = 'preparing' and id <> all($busy::text[]) and (source->>'kind' = 'repository') = $remote
+     order by random() limit $limit`,
   ),
   /** One controller at a time prepares a Task; the lock goes with the session (D19). */
   tryPreparing: statement<{ mine: boolean }>(
@@ -176,6 +180,83 @@ export const taskSql = {
   counts: statement<{ status: TaskRow['status']; count: number }>(
     'teams.task_counts',
     `select status, count(*) as count from task group by status`,
+  ),
+} as const;
+
+const repositoryColumns = `id, name, project, url, default_branch, settings, credential_kind, credential, host_keys, added_by,
+  created_at, updated_at`;
+
+export const repositorySql = {
+  add: statement<RepositoryRow>(
+    'teams.repository_add',
+    `insert into repository (id, name, project, url, default_branch, settings, credential_kind, credential, host_keys, added_by)
+     values ($id, $name, $project, $url, $default_branch, $settings::jsonb, $credential_kind, $credential, $host_keys, $added_by)
+     on conflict (name) do nothing
+     returning ${repositoryColumns}`,
+  ),
+  replace: statement<RepositoryRow>(
+    'teams.repository_replace',
+    `update repository set project = $project, url = $url, default_branch = $default_branch, settings = $settings::jsonb,
+       credential_kind = $credential_kind, credential = $credential, host_keys = $host_keys, updated_at = clock_timestamp()
+     where id = $id
+     returning ${repositoryColumns}`,
+  ),
+  count: statement<{ count: number }>('teams.repository_count', `select count(*) as count from repository`),
+  find: statement<RepositoryRow>(
+    'teams.repository_find',
+    `select ${repositoryColumns} from repository where name = $name`,
+  ),
+  read: statement<RepositoryRow>('teams.repository_read', `select ${repositoryColumns} from repository where id = $id`),
+  /** A replacement or a removal waits for whoever holds it. */
+  lock: statement<RepositoryRow>(
+    'teams.repository_lock',
+    `select ${repositoryColumns} from repository where name = $name for update`,
+  ),
+  /** A Task that starts from it: a removal waits for the Task's row and then finds it. */
+  share: statement<RepositoryRow>(
+    'teams.repository_share',
+    `select ${repositoryColumns} from repository where name = $name for key share`,
+  ),
+  list: statement<RepositoryRow>(
+    'teams.repository_list',
+    `select ${repositoryColumns} from repository where name > $after order by name limit $limit`,
+  ),
+  urls: statement<{ name: string; url: string }>(
+    'teams.repository_urls',
+    `select name, url from repository order by name`,
+  ),
+  /** url: the keys are of the host that was asked; null: of two first contacts one is believed, and the other must fit it. */
+  learnHostKeys: statement<{ id: string }>(
+    'teams.repository_learn_host_keys',
+    `update repository set host_keys = $host_keys where id = $id and url = $url and host_keys is null returning id`,
+  ),
+  remove: statement<{ id: string }>('teams.repository_remove', `delete from repository where id = $id`),
+  /** Tasks that still need its settings. */
+  inUse: statement<{ count: number }>(
+    'teams.repository_in_use',
+    `select count(*) as count from task
+     where status in ('preparing', 'running', 'paused') and source->>'repository' = $id::text`,
+  ),
+  /** One controller at a time is in a mirror; the lock goes with the session. */
+  tryMirror: statement<{ mine: boolean }>(
+    'teams.mirror_try',
+    `select pg_try_advisory_lock(7305005, hashtext($key)) as mine`,
+  ),
+  secrets: statement<{ name: string; sealed: Buffer }>(
+    'teams.repository_secrets',
+    `select name, sealed from repository_secret where repository = $id order by name`,
+  ),
+  secretNames: statement<{ repository: string; name: string }>(
+    'teams.repository_secret_names',
+    `select repository, name from repository_secret where repository = any($ids::uuid[]) order by name`,
+  ),
+  dropSecrets: statement<unknown>(
+    'teams.repository_drop_secrets',
+    `delete from repository_secret where repository = $id`,
+  ),
+  addSecret: statement<unknown>(
+    'teams.repository_add_secret',
+    `insert into repository_secret (repository, name, sealed) values ($id, $name, $sealed)`,
   ),
 } as const;
 

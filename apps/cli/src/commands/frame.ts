@@ -29,6 +29,7 @@ export class CommandFailed extends Error {
 const groups: Readonly<Record<string, string>> = {
   task: 'Give jobs to teams, watch them, fetch what they made.',
   workflow: 'The teams that Tasks are given to.',
+  repo: 'The repositories that Tasks start from, and what opens them.',
   queue: 'The jobs behind the Tasks, and what to do with one that is stuck.',
   job: 'Jobs of your own kinds.',
   quota: 'How much may run at once.',

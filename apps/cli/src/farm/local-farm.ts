@@ -36,7 +36,14 @@ export interface LocalWorkerOptions {
 }
 
 /** What of our environment is the controller's own business. */
-const passedOn = ['LONGSHORE_TLS_CERT_FILE', 'LONGSHORE_TLS_KEY_FILE', 'LONGSHORE_LOG_LEVEL'] as const;
+const passedOn = [
+  'LONGSHORE_TLS_CERT_FILE',
+  'LONGSHORE_TLS_KEY_FILE',
+  'LONGSHORE_LOG_LEVEL',
+  'LONGSHORE_SOURCE_HOSTS',
+  'LONGSHORE_SOURCE_ROOTS',
+  'LONGSHORE_SOURCE_CA_FILE',
+] as const;
 /** A killed worker's identity is free after a lease time (D16). */
 const slowJoinMs = 5_000;
 const controllerPatienceMs = 15_000;

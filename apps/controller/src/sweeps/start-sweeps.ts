@@ -47,6 +47,7 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
     teamsLoop,
     loop('upkeep', minuteMs, async () => {
       await teams.sweeps.expireSources();
+      await teams.sweeps.expireMirrors();
       await identity.upkeep();
       await forgetReceipts(database, receiptHours);
     }),

@@ -17,8 +17,8 @@ export type Remote =
       readonly url: string;
       readonly host: string;
       readonly port: number;
-      /** Of the host, judged before: git connects there and asks no name server again (H30). */
-      readonly address: string;
+      /** Of the host, judged before: git connects to these and asks no name server again (H30). */
+      readonly addresses: readonly string[];
       readonly credential: RemoteCredential;
       /** Lines of a known_hosts file. Absent: the keys of the first contact are taken and told. */
       readonly hostKeys?: string;
@@ -58,13 +58,12 @@ export async function withRemote<T>(
 type NetworkRemote = Exclude<Remote, { protocol: 'file' }>;
 
 async function overHttps(remote: NetworkRemote, folder: string): Promise<RemoteCall> {
-  const { host, port, address, credential, caFile } = remote;
-  const bare = host.replace(/^\[(.*)\]$/, '$1');
-  const there = address.includes(':') ? `[${address}]` : address;
+  const { host, port, addresses, credential, caFile } = remote;
+  const there = addresses.map((address) => (address.includes(':') ? `[${address}]` : address)).join();
   const config: Record<string, string> = {
     'protocol.https.allow': 'always',
     // The name is not asked for again: what was judged is where the connection goes.
-    'http.curloptResolve': `${bare}:${port}:${there}`,
+    'http.curloptResolve': `${bareName(host)}:${port}:${there}`,
     // Nor is any other place, by a redirect, a proxy of the environment or a file of alternates.
     'http.followRedirects': 'false',
     'http.proxy': '',
@@ -92,7 +91,7 @@ async function overHttps(remote: NetworkRemote, folder: string): Promise<RemoteC
 }
 
 async function overSsh(remote: NetworkRemote, folder: string): Promise<RemoteCall> {
-  const { host, port, address, credential, hostKeys } = remote;
+  const { host, port, addresses, credential, hostKeys } = remote;
   const known = join(folder, 'known_hosts');
   await writePrivate(known, hostKeys === undefined ? '' : withFinalNewline(hostKeys));
   const identity = join(folder, 'identity');
@@ -102,7 +101,8 @@ async function overSsh(remote: NetworkRemote, folder: string): Promise<RemoteCal
     IdentitiesOnly: 'yes',
     IdentityAgent: 'none',
     PreferredAuthentications: 'publickey',
-    HostName: address,
+    // ssh takes one; that of the older protocol is the one that every network has
+    HostName: addresses.find((address) => !address.includes(':')) ?? addresses[0] ?? '',
     // The key is that of the name which the person gave, at its port.
     HostKeyAlias: knownName(host, port),
     CheckHostIP: 'no',
@@ -140,8 +140,11 @@ async function overSsh(remote: NetworkRemote, folder: string): Promise<RemoteCal
 
 /** As known_hosts writes a host at a port. */
 export function knownName(host: string, port: number): string {
-  return port === 22 ? host : `[${host}]:${port}`;
+  const name = bareName(host);
+  return port === 22 ? name : `[${name}]:${port}`;
 }
+
+const bareName = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
 async function writePrivate(path: string, text: string): Promise<void> {
   await writeFile(path, '', { mode: 0o600, flag: 'wx' });

@@ -8,6 +8,7 @@ import type { JobRow } from '#jobs';
 import { outputSegment } from '../command-run/read-output.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
+import { readJobSettings } from '../source/job-settings.js';
 import { assignmentSql, commandRunSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql.js';
 import { branchOf } from '../task/branch.js';
 import { sourceName, storeOf } from '../task/task-store.js';
@@ -17,6 +18,13 @@ export function openRoads(parts: TeamParts): Roads {
   return {
     async request(lease) {
       return (await heldWork(parts, lease)).request;
+    },
+
+    async settings(lease) {
+      const { task } = await heldWork(parts, lease);
+      const row = await parts.database.first(taskSql.read, { task });
+      if (!row) throw new FarmError('not_available');
+      return readJobSettings(parts, row);
     },
 
     async bundle(lease, have) {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
-import type { CommandRunRequest, DispatchRequest } from '#contracts';
+import type { CommandRunRequest, DispatchRequest, JobSettings } from '#contracts';
 
 /** Whose lease a caller shows: the job token's claims, and the worker token's subject and boot (D17, H24). */
 export interface LeaseShown {
@@ -26,6 +26,8 @@ export interface Roads {
    * @throws not_available when the lease is not this job's
    */
   request(lease: LeaseShown): Promise<z.output<typeof DispatchRequest> | z.output<typeof CommandRunRequest>>;
+  /** Settings, environment and secrets of the repository, for the sandbox of the job alone. @throws not_available, stale_lease */
+  settings(lease: LeaseShown): Promise<JobSettings>;
   /** The bundle of the job's pinned base, without what the worker says it has. @throws not_available, stale_lease */
   bundle(lease: LeaseShown, have: readonly string[]): Promise<FileToSend>;
   /**

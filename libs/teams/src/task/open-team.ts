@@ -8,7 +8,13 @@ import { record } from './events.js';
 import { lockTask } from './lock-task.js';
 
 /** The first team revision from the pinned workflow, the root Assignment, its first Dispatch and its job, with the base (I25). */
-export async function openTeam(parts: TeamParts, tx: Transaction, task: TaskRow, base: string): Promise<void> {
+export async function openTeam(
+  parts: TeamParts,
+  tx: Transaction,
+  task: TaskRow,
+  base: string,
+  source?: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const workflow = await tx.first(workflowSql.get, { id: task.workflow, revision_no: task.revision_no });
   if (!workflow) throw new Error('the pinned revision is gone');
   const { lead } = WorkflowDocument.parse(workflow.content);
@@ -37,7 +43,7 @@ export async function openTeam(parts: TeamParts, tx: Transaction, task: TaskRow,
     task: task.id,
     type: 'task_prepared',
     source: 'controller',
-    payload: { base, team_revision: revision },
+    payload: { base, team_revision: revision, ...(source && { source }) },
   });
   await openDispatch(parts, tx, await lockTask(tx, task.id), assignment, {
     reason: 'root',

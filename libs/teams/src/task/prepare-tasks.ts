@@ -2,18 +2,22 @@ import { FarmError, limits } from '#contracts';
 import { emptyBase, importBundle } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
+import { pointedNotes } from '../source/check-repository.js';
+import { type TakenSource, takeRepository } from '../source/take-repository.js';
 import { taskSql } from '../sql.js';
 import { lockTask } from './lock-task.js';
 import { openTeam } from './open-team.js';
 import { pauseTask } from './pause-task.js';
 import { sourceName, storeOf } from './task-store.js';
+import { whilePreparing } from './while-preparing.js';
 
 /**
  * Carries on Tasks whose source is not ready: any controller, one at a time per Task, from wherever the last one died (D19). A few
  * at once, and no look waits longer than it is told: a slow source holds up nobody else's.
  */
 export class TaskPreparation {
-  private readonly underWay = new Map<string, Promise<void>>();
+  private readonly underWay = new Map<string, { readonly work: Promise<void>; readonly remote: boolean }>();
+  private readonly closing = new AbortController();
   private moved: string[] = [];
   private troubles: unknown[] = [];
 
@@ -26,10 +30,7 @@ export class TaskPreparation {
    * @throws AggregateError what went wrong with single Tasks, when nobody listens to troubles; the next look tries them again
    */
   async look(atMostMs: number): Promise<readonly string[]> {
-    const room = limits.preparingAtOnce - this.underWay.size;
-    const busy = [...this.underWay.keys()];
-    const found = room > 0 ? await this.parts.database.all(taskSql.preparing, { limit: room, busy }) : [];
-    const begun = found.map(({ id }) => this.begin(id));
+    const begun = [...(await this.beginThose(false)), ...(await this.beginThose(true))];
     await soonest(Promise.all(begun), atMostMs);
     const [moved, troubles] = [this.moved, this.troubles];
     [this.moved, this.troubles] = [[], []];
@@ -37,15 +38,29 @@ export class TaskPreparation {
     return moved;
   }
 
-  private begin(id: string): Promise<void> {
-    const work = this.prepare(id).finally(() => this.underWay.delete(id));
-    this.underWay.set(id, work);
-    return work;
+  /** Breaks off what waits for an origin: another controller, or the next start, goes on with it. */
+  async close(): Promise<void> {
+    this.closing.abort();
+    await Promise.all([...this.underWay.values()].map(({ work }) => work));
+  }
+
+  /** What waits for an origin has room of its own, so that it holds up nobody who needs no network. */
+  private async beginThose(remote: boolean): Promise<readonly Promise<void>[]> {
+    if (this.closing.signal.aborted) return [];
+    const mine = [...this.underWay.values()].filter((each) => each.remote === remote).length;
+    const room = (remote ? limits.fetchingAtOnce : limits.preparingAtOnce) - mine;
+    const busy = [...this.underWay.keys()];
+    const found = room > 0 ? await this.parts.database.all(taskSql.preparing, { limit: room, busy, remote }) : [];
+    return found.map(({ id }) => {
+      const work = this.prepare(id).finally(() => this.underWay.delete(id));
+      this.underWay.set(id, { work, remote });
+      return work;
+    });
   }
 
   private async prepare(id: string): Promise<void> {
     try {
-      if (await prepareTask(this.parts, id)) this.moved.push(id);
+      if (await prepareTask(this.parts, id, this.closing.signal)) this.moved.push(id);
     } catch (error) {
       if (this.parts.onTrouble) this.parts.onTrouble(error, id);
       else this.troubles.push(error);
@@ -61,24 +76,32 @@ async function soonest(work: Promise<unknown>, atMostMs: number): Promise<void> 
 }
 
 /** False: another controller is at it, or there is nothing left to do. */
-function prepareTask(parts: TeamParts, id: string): Promise<boolean> {
+function prepareTask(parts: TeamParts, id: string, closing: AbortSignal): Promise<boolean> {
   return parts.database.session(async (session) => {
     const lock = await session.first(taskSql.tryPreparing, { task: id });
     if (lock?.mine !== true) return false;
     const task = await session.first(taskSql.read, { task: id });
     if (task?.status !== 'preparing') return false;
-    const source = await takeSource(parts, task);
-    return 'base' in source ? begin(parts, id, source.base) : giveUp(parts, id, source.refused);
+    const source = await whilePreparing(parts, id, closing, (signal) => takeSource(parts, task, signal));
+    if (source === undefined) return false;
+    return 'base' in source ? begin(parts, id, source) : giveUp(parts, id, source.refused);
   });
 }
 
-type Source = { readonly base: string } | { readonly refused: FarmError };
+type Source = { readonly base: string; readonly taken?: TakenSource } | { readonly refused: FarmError };
 
-/** Git and disk, outside any transaction, safe to repeat. A fault of the farm is thrown: the next sweep tries again. */
-async function takeSource(parts: TeamParts, task: TaskRow): Promise<Source> {
+/**
+ * Git, disk and network, outside any transaction, safe to repeat. Undefined: not now, another fetch from the same origin is under
+ * way. A fault of the farm is thrown: the next sweep tries again.
+ */
+async function takeSource(parts: TeamParts, task: TaskRow, signal: AbortSignal): Promise<Source | undefined> {
   try {
     const store = await storeOf(parts, task.id);
     if (task.source.kind === 'empty') return { base: await emptyBase(store) };
+    if (task.source.kind === 'repository') {
+      const taken = await takeRepository(parts, store, task.source, signal);
+      return taken && { base: taken.base, taken };
+    }
     const name = sourceName(task.started_by, task.source.sha256);
     if ((await parts.objects.size(name)) === undefined)
       throw unavailable('The uploaded checkout is not there any more.');
@@ -92,18 +115,29 @@ async function takeSource(parts: TeamParts, task: TaskRow): Promise<Source> {
   }
 }
 
-const lasting = new Set(['source_refused', 'source_unavailable', 'disk_full', 'timeout', 'too_large']);
+const lasting = new Set(['source_refused', 'source_unavailable', 'disk_full', 'timeout', 'too_large', 'misconfigured']);
 const unavailable = (detail: string): FarmError => new FarmError('source_unavailable', detail);
 
 /** Base, team, root Assignment, root Dispatch and job in one transaction (I25). */
-function begin(parts: TeamParts, id: string, base: string): Promise<boolean> {
+function begin(parts: TeamParts, id: string, { base, taken }: { base: string; taken?: TakenSource }): Promise<boolean> {
   return parts.database.transaction(async (tx) => {
     const task = await lockTask(tx, id);
     // A cancel may have come while git worked.
     if (task.status !== 'preparing') return false;
-    await openTeam(parts, tx, task, base);
+    await openTeam(parts, tx, task, base, taken && factsOf(taken));
     return true;
   });
+}
+
+/** What the record says of the source: where it was, and what the commit only points to. */
+function factsOf({ ref, report }: TakenSource): Readonly<Record<string, unknown>> {
+  const { lfs, submodules } = report;
+  return {
+    ref,
+    notes: pointedNotes(report),
+    ...(lfs.files > 0 && { lfs: { files: lfs.files, bytes: lfs.bytes } }),
+    ...(submodules.length > 0 && { submodules: submodules.map(({ path, commit }) => ({ path, commit })) }),
+  };
 }
 
 function giveUp(parts: TeamParts, id: string, why: FarmError): Promise<boolean> {

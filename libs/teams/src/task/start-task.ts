@@ -11,6 +11,7 @@ import type { Transaction } from '#store';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskSettings } from '../rows.js';
+import { type NamedSource, nameSource } from '../source/name-source.js';
 import { sourceSql, taskSql, workflowSql } from '../sql.js';
 import { record } from './events.js';
 
@@ -18,7 +19,8 @@ import { record } from './events.js';
  * Records the Task and its cause, in one transaction with `task_started`. The source is made ready by whichever controller sweeps
  * next, and only then come base, root Dispatch and job (D19, I25).
  *
- * @throws not_found (workflow), source_unavailable (not uploaded by this principal), conflict (a team of more than one)
+ * @throws not_found (workflow, repository), source_unavailable (not uploaded by this principal), source_refused (a URL that no Task
+ *   may start from), conflict (a team of more than one; several repositories of one URL)
  */
 export async function startTask(
   parts: TeamParts,
@@ -27,6 +29,7 @@ export async function startTask(
   input: InputOf<typeof taskStart>,
 ): Promise<OutputOf<typeof taskStart>> {
   const revision = await pinWorkflow(tx, input.workflow_id);
+  const named = await sourceOf(tx, input);
   if (input.source.kind === 'bundle') await requireUpload(tx, starter.principal, input.source.sha256);
 
   const id = newTaskId();
@@ -37,18 +40,33 @@ export async function startTask(
     revision_no: revision,
     prompt: input.prompt,
     started_by: starter.principal,
-    source: JSON.stringify(input.source),
-    settings: JSON.stringify(settingsOf(parts, input)),
+    source: JSON.stringify(named?.source ?? input.source),
+    settings: JSON.stringify(settingsOf(parts, input, named?.row?.settings.verify)),
   });
   record(parts, tx, {
     task: id,
     type: 'task_started',
     source: 'operator',
     principal: starter.principal,
-    payload: { workflow_id: input.workflow_id, revision_no: revision, source: input.source.kind },
+    payload: {
+      workflow_id: input.workflow_id,
+      revision_no: revision,
+      source: named?.source.kind ?? input.source.kind,
+      ...(named && originOf(named)),
+    },
   });
   tx.afterCommit(() => parts.onPreparing?.(id));
   return { task_id: id, status: 'preparing' };
+}
+
+async function sourceOf(tx: Transaction, input: InputOf<typeof taskStart>): Promise<NamedSource | undefined> {
+  if (input.repository === undefined) return undefined;
+  if (input.source.kind === 'empty') return nameSource(tx, input.repository);
+  throw new FarmError('invalid_input', 'A Task starts from a checkout or from a repository, not from both.');
+}
+
+function originOf({ source: { name, url, ref } }: NamedSource) {
+  return { ...(name !== null && { repository: name }), url, ...(ref !== null && { ref }) };
 }
 
 async function pinWorkflow(tx: Transaction, id: string): Promise<number> {
@@ -77,26 +95,30 @@ async function requireUpload(tx: Transaction, principal: string, sha256: string)
   );
 }
 
-function settingsOf(parts: TeamParts, input: InputOf<typeof taskStart>): TaskSettings {
+function settingsOf(
+  parts: TeamParts,
+  input: InputOf<typeof taskStart>,
+  ofRepository: string | undefined,
+): TaskSettings {
   return {
     pool: input.pool,
     labels: input.labels,
     priority: input.priority,
     files: input.files,
-    ...verifyOf(input),
+    ...verifyOf(input, ofRepository),
     default_provider: parts.defaultProvider ?? 'scripted',
     children_limit: limits.childAssignmentsPerAssignment,
     retry_limit: limits.retriesPerAssignment,
   };
 }
 
-/** What the caller says stands; false says that nothing is verified. */
-function verifyOf({
-  verify,
-  verify_timeout_seconds,
-}: Pick<InputOf<typeof taskStart>, 'verify' | 'verify_timeout_seconds'>): Pick<TaskSettings, 'verify'> {
-  if (verify === undefined || verify === false) return {};
-  return { verify: { command: verify, timeout_seconds: verify_timeout_seconds } };
+/** What the caller says stands before what the repository says; false says that nothing is verified. */
+function verifyOf(
+  { verify, verify_timeout_seconds }: Pick<InputOf<typeof taskStart>, 'verify' | 'verify_timeout_seconds'>,
+  ofRepository: string | undefined,
+): Pick<TaskSettings, 'verify'> {
+  const command = verify ?? ofRepository ?? false;
+  return command === false ? {} : { verify: { command, timeout_seconds: verify_timeout_seconds } };
 }
 
 /** The first line that says something. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { FarmError, type InputOf, taskStart } from '#contracts';
+import { FarmError, type InputOf, RepositoryName, taskStart } from '#contracts';
 import { bundleCheckout } from '#git';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
@@ -18,6 +18,8 @@ interface StartFlags {
   readonly workflow: string;
   readonly promptFile?: string;
   readonly source?: string;
+  readonly repo?: string;
+  readonly ref?: string;
   readonly empty?: boolean;
   readonly title?: string;
   readonly pool?: string;
@@ -29,7 +31,7 @@ interface StartFlags {
 
 type Source = InputOf<typeof taskStart>['source'];
 
-/** `task start`: the prompt by argument, stdin or file; the files of the checkout that one stands in, or of none. */
+/** `task start`: the prompt by argument, stdin or file; the files of the checkout that one stands in, of a repository, or of none. */
 export function addTaskStart(program: Command, frame: Frame): void {
   const command = commandAt(program, ['task', 'start'])
     .description(taskStart.summary)
@@ -37,6 +39,8 @@ export function addTaskStart(program: Command, frame: Frame): void {
     .requiredOption('--workflow <id>', 'the team that does it')
     .option('--prompt-file <file>', 'read the prompt from a file')
     .option('--source <dir>', 'git checkout to start from, with its unfinished work (else the one that you stand in)')
+    .option('--repo <name-or-url>', 'start from a registered repository, or from a URL that needs no credential')
+    .option('--ref <name>', 'branch, tag or whole commit id of --repo; else its default branch')
     .option('--empty', 'start from an empty repository')
     .option('--title <text>', "else the prompt's first line")
     .option('--pool <name>', 'which workers')
@@ -51,9 +55,10 @@ export function addTaskStart(program: Command, frame: Frame): void {
     const { screen, surroundings } = run;
     const { workflow: workflow_id, title, pool, label: labels, priority } = flags;
     const given = { workflow_id, title, pool, labels, priority, prompt: await promptOf(prompt, flags, surroundings) };
-    const input = readInput(taskStart, argumentFields(taskStart), given, undefined);
+    const repository = repositoryOf(flags);
+    const input = readInput(taskStart, argumentFields(taskStart), given, repository && { repository });
     const client = await run.client();
-    const source = await sourceOf(run, client, flags);
+    const source: Source = repository ? { kind: 'empty' } : await sourceOf(run, client, flags);
     // Made before the first try: a repetition of ours after a lost answer is no second Task.
     const idempotencyKey = flags.idempotencyKey ?? randomUUID();
     const started = await client.call(
@@ -84,6 +89,16 @@ async function promptOf(
   });
 }
 
+/** What `--repo` names: a name where it could be one, else a URL. */
+function repositoryOf({ repo, ref, source, empty }: StartFlags): InputOf<typeof taskStart>['repository'] {
+  if (repo === undefined && ref === undefined) return undefined;
+  if (repo === undefined) throw new FarmError('invalid_input', '--ref goes with --repo.');
+  if (source !== undefined || empty === true)
+    throw new FarmError('invalid_input', '--repo, --source and --empty exclude each other.');
+  const named = RepositoryName.safeParse(repo).success ? { name: repo } : { url: repo };
+  return { ...named, ...(ref !== undefined && { ref }) };
+}
+
 async function sourceOf(run: CommandRun, client: FarmClient, flags: StartFlags): Promise<Source> {
   const { cwd } = run.surroundings;
   if (flags.empty === true) {
@@ -92,7 +107,7 @@ async function sourceOf(run: CommandRun, client: FarmClient, flags: StartFlags):
   }
   if (flags.source === undefined && !(await isInsideCheckout(cwd))) {
     throw new FarmError('source_refused', 'You do not stand in a git checkout.', {
-      hint: 'Name one with --source DIR, or start from nothing with --empty.',
+      hint: 'Name one with --source DIR, a repository with --repo NAME-or-URL, or start from nothing with --empty.',
     });
   }
   return await sendCheckout(run, client, resolve(cwd, flags.source ?? '.'));

@@ -38,6 +38,12 @@ export function objectRoutes(scope: FastifyInstance, { identity, roads }: Object
     return await roads.request(lease);
   });
 
+  scope.get(objectPaths.settings, async (request, reply) => {
+    const lease = leaseShown(await leaseHolderOf(request, identity), read(ofJob, request.params));
+    reply.header('cache-control', 'no-store');
+    return await roads.settings(lease);
+  });
+
   scope.get(objectPaths.bundle, async (request, reply) => {
     const lease = leaseShown(await leaseHolderOf(request, identity), read(ofJob, request.params));
     const { have = [] } = read(Have, request.query);

@@ -1,5 +1,9 @@
 import type { Operation } from '#gate';
 import type { Services } from '../../farm.js';
+import { repoAddOperation } from './repo-add.js';
+import { repoCheckOperation } from './repo-check.js';
+import { repoListOperation } from './repo-list.js';
+import { repoRemoveOperation } from './repo-remove.js';
 import { taskControlOperation } from './task-control.js';
 import { taskEventsOperation } from './task-events.js';
 import { taskGetOperation } from './task-get.js';
@@ -14,6 +18,10 @@ export const operatorOperations: readonly Operation<Services>[] = [
   workflowImportOperation,
   workflowSearchOperation,
   workflowGetOperation,
+  repoAddOperation,
+  repoCheckOperation,
+  repoListOperation,
+  repoRemoveOperation,
   taskStartOperation,
   taskGetOperation,
   taskSearchOperation,

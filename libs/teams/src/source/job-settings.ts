@@ -1,0 +1,34 @@
+import type { JobSettings } from '#contracts';
+import type { TeamParts } from '../parts.js';
+import type { TaskRow } from '../rows.js';
+import { repositorySql } from '../sql.js';
+import { secretPlace } from './add-repository.js';
+
+/**
+ * What the sandbox of a Task's job is given, its secrets opened: for the holder of the lease alone. As the repository is now, so
+ * that a mended setup command is the next Dispatch's.
+ */
+export async function readJobSettings(parts: TeamParts, task: TaskRow): Promise<JobSettings> {
+  const { source } = task;
+  if (source.kind !== 'repository') return { repository: null };
+  const row =
+    source.repository === null ? undefined : await parts.database.first(repositorySql.read, { id: source.repository });
+  if (!row) {
+    const nothing = { setup: null, verify: null, egress: [], environment: {}, secrets: {} };
+    return { repository: { name: source.name, project: 'default', origin: source.url, ...nothing } };
+  }
+  const sealed = await parts.database.all(repositorySql.secrets, { id: row.id });
+  const secrets = sealed.map(({ name, sealed: bytes }) => [name, parts.vault.open(secretPlace(row.id, name), bytes)]);
+  return {
+    repository: {
+      name: row.name,
+      project: row.project,
+      origin: row.url,
+      setup: row.settings.setup ?? null,
+      verify: row.settings.verify ?? null,
+      egress: [...row.settings.egress],
+      environment: { ...row.settings.environment },
+      secrets: Object.fromEntries(secrets),
+    },
+  };
+}
