@@ -62,6 +62,7 @@ async function main(): Promise<void> {
     await add('raw-sql-fenced', async () => rawSql(await inDatabase('raw'), connections));
     await add('longshore', async () => farm.plain());
     await add('longshore-claim-16', async () => farm.claim16());
+    await add('longshore-two-controllers', async () => farm.byAnother());
     await add('pg-boss', async () => pgBoss(await inDatabase('boss'), connections));
     await add('graphile-worker', async () => graphile(await inDatabase('graphile'), connections, false));
     await add('graphile-worker-batched', async () => graphile(await inDatabase('batched'), connections, true));
@@ -103,7 +104,7 @@ async function main(): Promise<void> {
     const latency: Latency[] = [];
     for (const system of systems) {
       if (!system.latency) continue;
-      if (system.name === 'longshore') await farm.empty();
+      if (system.name.startsWith('longshore')) await farm.empty();
       const samples = await system.latency(100);
       latency.push({
         system: system.name,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { bells, taskStart, workerInvite, workflowImport } from '#contracts';
+import { bells, jobSubmit, taskStart, workerInvite, workflowImport } from '#contracts';
 import { type JobEnd, openQueue, type Queue } from '#jobs';
 import { type Bell, type Database, openBell, openDatabase, statement } from '#store';
 import { type FarmClient, openFarmClient } from '../../apps/cli/src/client/farm-client.js';
@@ -18,6 +18,8 @@ interface Leased {
 export interface BenchFarm {
   readonly controller: RunningController;
   plain(): System;
+  /** Jobs that another controller queues: this one hears of them by NATS. */
+  byAnother(): System;
   claim16(): System;
   /** Jobs of Tasks: each completion opens the next Dispatch of its lane. */
   dispatch(lanes: number): Promise<System>;
@@ -60,7 +62,18 @@ export async function benchFarm(data: string, services: Services): Promise<Bench
       ...plain,
       enqueue: (count) => fill(parts, count),
       work: (count, inFlight) => drain(count, inFlight, () => claimAndComplete(worker, 1, done)),
-      latency: (count) => latency(parts, count),
+      latency: (count) => latency(parts, count, () => client.call(jobSubmit, { kind: 'bench', pool })),
+    }),
+    byAnother: () => ({
+      ...plain,
+      name: 'longshore-two-controllers',
+      inFlight: [],
+      enqueue: (count) => fill(parts, count),
+      work: (count, inFlight) => drain(count, inFlight, () => claimAndComplete(worker, 1, done)),
+      latency: (count) =>
+        latency(parts, count, () =>
+          database.transaction((tx) => queue.submit(tx, { id: randomUUID(), kind: 'bench', pool })),
+        ),
     }),
     claim16: () => ({
       ...plain,
@@ -174,21 +187,17 @@ async function startLanes({ client, database }: Parts, lanes: number): Promise<v
   throw new Error('the Tasks did not become ready');
 }
 
-async function latency({ database, queue, worker }: Parts, count: number): Promise<readonly number[]> {
+async function latency({ worker }: Parts, count: number, submit: () => Promise<unknown>): Promise<readonly number[]> {
   const ends: Promise<void>[] = [];
-  const samples = await oneByOne(
-    count,
-    () => database.transaction((tx) => queue.submit(tx, { id: randomUUID(), kind: 'bench', pool })),
-    async () => {
-      for (;;) {
-        const [job] = await claim(worker, 1, 20);
-        const at = performance.now();
-        if (!job) continue;
-        ends.push(complete(worker, job, done));
-        return at;
-      }
-    },
-  );
+  const samples = await oneByOne(count, submit, async () => {
+    for (;;) {
+      const [job] = await claim(worker, 1, 20);
+      const at = performance.now();
+      if (!job) continue;
+      ends.push(complete(worker, job, done));
+      return at;
+    }
+  });
   await Promise.all(ends);
   return samples;
 }

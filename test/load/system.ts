@@ -37,7 +37,7 @@ export async function drain(count: number, inFlight: number, one: (lane: number)
 /** One job at a time, each when the one before is held: `submit` answers when it is committed. */
 export async function oneByOne(
   count: number,
-  submit: (n: number) => Promise<void>,
+  submit: (n: number) => Promise<unknown>,
   held: (n: number) => Promise<number>,
 ): Promise<readonly number[]> {
   const taken: number[] = [];
