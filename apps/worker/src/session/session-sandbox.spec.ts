@@ -1,0 +1,108 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { aSandbox } from '../../../../test/support/a-sandbox.js';
+import { aWorker, type TestWorker } from '../../../../test/support/a-worker.js';
+import { StandInController } from '../../../../test/support/stand-in-controller.js';
+import { tempDir } from '../../../../test/support/temp-dir.js';
+import { memberDoorPort } from '../process/sandbox/index.js';
+
+const green = '- call: {operation: checkpoint, input: {outcome: green, summary: Done}}';
+const script = (...steps: readonly string[]): string => `steps:\n${steps.map((step) => `  ${step}\n`).join('')}`;
+const run = (command: string | readonly string[]) => `- run: ${JSON.stringify(command)}`;
+const walled = { LONGSHORE_SANDBOX: 'bwrap' };
+
+/** What the shells of a session said. */
+const shellsOf = (worker: TestWorker) =>
+  worker
+    .events('step')
+    .filter(({ step, name }) => step === 'tool_result' && name === 'run')
+    .map(({ text }) => String(text));
+
+/** Knocks at the member door with no token, as a script of a package would. */
+const knock = `fetch('http://127.0.0.1:${memberDoorPort}/_internal/node/mcp', { method: 'POST', body: '{}' }).then((answer) => console.log('door', answer.status), () => console.log('no door'))`;
+
+describe('a session behind walls', () => {
+  it('H34 reaches its member door in a network namespace of its own, and what runs beside it has no token', async () => {
+    const farm = await StandInController.open();
+    const look = `cat /proc/*/environ | tr '\\0' '\\n' | grep -i -e token -e bearer; ls ${'$'}(dirname "$PWD")/state`;
+    const job = farm.add(
+      script(run([process.execPath, '-e', knock]), run(look), '- say: here', '- wait: {file: go}', green),
+    );
+    const worker = await aWorker(farm, { env: walled });
+    await worker.until('step', ({ text }) => text === 'here');
+
+    // a sibling has a network of its own, and nothing listens on the machine
+    const sibling = await aSandbox('bwrap', { memberDoor: true });
+    const outside = await aSandbox('none');
+    for (const box of [sibling, outside]) expect((await box.node(knock)).stdout).toContain('no door');
+    const { path } = worker.events('workspace')[0] ?? {};
+    const socket = join(String(path), '..', 'state', 'sandbox', 'sockets', 'member-door.sock');
+    expect((await sibling.run('ls', socket)).code).not.toBe(0);
+    for (const box of [sibling, outside]) await box.close();
+
+    writeFileSync(join(String(path), 'go'), '');
+    await worker.until('completed');
+    expect(job.completed).toMatchObject({ ended: 'handover' });
+    const [door, seen] = shellsOf(worker);
+    expect(door).toContain('door 401');
+    expect(seen).not.toMatch(/token|bearer|member-door-/i);
+  });
+
+  it('H28 reads neither the folder of the worker, nor its environment, nor the workspace of a sibling', async () => {
+    const farm = await StandInController.open();
+    const home = tempDir('worker');
+    const sibling = join(home, 'workspaces', 'other-1', 'work');
+    mkdirSync(sibling, { recursive: true, mode: 0o700 });
+    writeFileSync(join(sibling, 'plan.md'), 'the plan of another');
+    const look = `cat ${home}/identity.json ${home}/worker.lock ${sibling}/plan.md; ls ${home}/cache; cat /proc/*/environ | tr '\\0' '\\n' | grep CANARY; ps ax 2>/dev/null | grep -c main.js; echo looked`;
+    farm.add(script(run(look), run('touch a.txt; echo x > ../owner.json'), green));
+    // the owner shows the worker's own folder to sessions by mistake
+    const worker = await aWorker(farm, {
+      home,
+      env: { ...walled, LONGSHORE_SANDBOX_READABLE: home, CANARY: 'of-the-environment' },
+    });
+    await worker.until('completed');
+    const [read, wrote] = shellsOf(worker);
+    expect(read).toContain('looked');
+    expect(read).not.toMatch(/private|the plan of another|bundles|of-the-environment/);
+    expect(wrote).toContain('owner.json');
+    expect(wrote).toMatch(/Read-only|nonexistent|Permission/i);
+  });
+
+  it('H28 refuses a real agent where there are no walls, and says at every start when its owner allows it', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script(green), await farm.base(), 'claude');
+    const worker = await aWorker(farm, { env: { LONGSHORE_SANDBOX: 'process' } });
+    await worker.until('failed');
+    expect(job.failed).toMatchObject({ reason: 'environment', retryable: true });
+    expect(job.failed?.detail).toContain('bwrap');
+    expect(worker.events('workspace')).toEqual([]);
+    expect(worker.process.stderr()).not.toContain('UNSAFE');
+    worker.process.signal('SIGTERM');
+    await worker.process.ended;
+    const unsafe = { LONGSHORE_SANDBOX: 'process', LONGSHORE_UNSAFE: '1' };
+    for (const boot of [1, 2]) {
+      const again = await aWorker(farm, { home: worker.home, env: unsafe });
+      expect([boot, again.process.stderr()]).toEqual([boot, expect.stringContaining('WITHOUT WALLS')]);
+      again.process.signal('SIGTERM');
+      await again.process.ended;
+    }
+  });
+
+  it('P4 ends a cancelled session gently: what runs inside hears TERM before it is killed', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(
+      script(
+        run('(trap "echo heard > heard.txt; exit" TERM; echo ready > ready; while :; do sleep 0.1; done) & sleep 1'),
+        '- say: here',
+        '- hang',
+      ),
+    );
+    const worker = await aWorker(farm, { env: walled });
+    await worker.until('step', ({ text }) => text === 'here');
+    job.end = { kind: 'cancel', reason: 'by a person' };
+    await worker.until('completed');
+    expect(worker.events('captured')).toMatchObject([{ files: 2 }]);
+  });
+});
