@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -11,6 +11,9 @@ export interface TestDoor extends MemberDoor {
   readonly calls: { readonly name: string; readonly arguments: unknown }[];
   /** How often somebody came with another token than ours. */
   readonly refused: () => number;
+  /** Also on this unix socket. */
+  serveAt(path: string): Promise<void>;
+  leave(path: string): void;
   close(): void;
 }
 
@@ -18,7 +21,7 @@ export async function aDoor(): Promise<TestDoor> {
   const token = randomBytes(32).toString('base64url');
   const calls: { name: string; arguments: unknown }[] = [];
   let refused = 0;
-  const http = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.headers.authorization !== `Bearer ${token}`) {
       refused += 1;
       response.writeHead(401).end();
@@ -45,7 +48,13 @@ export async function aDoor(): Promise<TestDoor> {
     const connectable: object = transport;
     if (isTransport(connectable)) await server.connect(connectable);
     await transport.handleRequest(request, response);
-  });
+  };
+  const http = createServer(answer);
+  const servers = new Map([['', http]]);
+  const end = (server: HttpServer): void => {
+    server.close();
+    server.closeAllConnections();
+  };
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   const address = http.address();
@@ -55,9 +64,19 @@ export async function aDoor(): Promise<TestDoor> {
     token,
     calls,
     refused: () => refused,
+    serveAt: async (path) => {
+      const other = createServer(answer);
+      servers.set(path, other);
+      other.listen(path);
+      await once(other, 'listening');
+    },
+    leave: (path) => {
+      const other = servers.get(path);
+      if (other !== undefined) end(other);
+      servers.delete(path);
+    },
     close: () => {
-      http.close();
-      http.closeAllConnections();
+      for (const server of servers.values()) end(server);
     },
   };
 }

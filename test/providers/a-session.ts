@@ -3,6 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { newId } from '#contracts';
 import { instantOf, machineClock } from '../../apps/worker/src/process/monotonic.js';
+import {
+  memberDoorPort,
+  openSandbox,
+  openSocketPlace,
+  socketNames,
+} from '../../apps/worker/src/process/sandbox/index.js';
 import type { ProviderEvent } from '../../apps/worker/src/provider/events.js';
 import type { Provider, ProviderSession, SessionRequest } from '../../apps/worker/src/provider/port.js';
 import { trackPid } from '../support/processes.js';
@@ -24,6 +30,7 @@ export async function aSession(
   provider: Provider,
   door: TestDoor,
   request: Partial<SessionRequest> & Pick<SessionRequest, 'input'>,
+  { walls = false }: { readonly walls?: boolean } = {},
 ): Promise<TestSession> {
   const folder = tempDir('session');
   const [workspace, stateFolder] = ['work', 'state'].map((name) => join(folder, name));
@@ -42,9 +49,11 @@ export async function aSession(
     graceMs: 2_000,
     ...request,
   };
-  const session = await provider.start(whole);
+  const place = walls ? await openWalls(provider, door, whole) : undefined;
+  const session = await provider.start({ ...whole, ...place?.request });
   trackPid(session.tree.pid);
   trackPid(session.tree.guardianPid);
+  void session.tree.exited.then(() => place?.close());
   const events = session.events[Symbol.asyncIterator]();
   const until = async (fits: (event: ProviderEvent) => boolean): Promise<ProviderEvent[]> => {
     const seen: ProviderEvent[] = [];
@@ -64,6 +73,55 @@ export async function aSession(
       const seen: ProviderEvent[] = [];
       for (let next = await events.next(); next.done !== true; next = await events.next()) seen.push(next.value);
       return seen;
+    },
+  };
+}
+
+/** The sandbox `bwrap` around a session, as its worker lays it: the proxy holds the account's key. */
+async function openWalls(provider: Provider, door: TestDoor, request: SessionRequest) {
+  const { account, program, workspace, stateFolder } = request;
+  const needs = await provider.enclosureNeeds?.({
+    ...(account === undefined ? {} : { account }),
+    ...(program === undefined ? {} : { program }),
+  });
+  const keys = needs?.keys ?? [];
+  const sandbox = await openSandbox({
+    rung: 'bwrap',
+    workspace,
+    stateFolder,
+    readable: needs?.readable ?? [],
+    writable: needs?.writable ?? [],
+    hidden: [],
+    egress: { hosts: needs?.hosts ?? [] },
+    keys: keys.map(({ secret, header, prefix = '', upstream }) => ({
+      upstream: account?.upstream ?? upstream,
+      header,
+      value: `${prefix}${account?.secrets[secret]}`,
+    })),
+    memberDoor: true,
+  });
+  const socket = await openSocketPlace(stateFolder, socketNames.memberDoor);
+  await door.serveAt(socket.path);
+  const upstream = sandbox.upstreams[account?.upstream ?? ''];
+  return {
+    close: async () => {
+      door.leave(socket.path);
+      await socket.release();
+      await sandbox.close();
+    },
+    request: {
+      enclosure: sandbox.enclosure,
+      environment: { ...request.environment, ...sandbox.environment },
+      memberDoor: { url: `http://127.0.0.1:${memberDoorPort}/_internal/node/mcp`, token: door.token },
+      ...(account === undefined || upstream === undefined
+        ? {}
+        : {
+            account: {
+              ...account,
+              upstream,
+              secrets: Object.fromEntries(keys.map(({ secret }) => [secret, 'held-by-the-sandbox'])),
+            },
+          }),
     },
   };
 }

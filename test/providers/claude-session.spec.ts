@@ -108,7 +108,9 @@ describeCli(claudeCli, program, (claude) => {
 
   it('H34 keeps the token of the member door in a file of mode 0600 that is gone with the first turn', async () => {
     const look = calls({ name: 'Bash', input: { command: 'env; cat ../state/* 2>&1; true' } });
-    const started = await start('door', [[{ ...says('Hello'), midway: 'door', tools: look.tools ?? [] }, says('Over.')]]);
+    const started = await start('door', [
+      [{ ...says('Hello'), midway: 'door', tools: look.tools ?? [] }, says('Over.')],
+    ]);
     const { stateFolder } = started.request;
     const files = readdirSync(stateFolder).map((name) => join(stateFolder, name));
     expect(files).toHaveLength(1);
@@ -283,6 +285,28 @@ describeCli(claudeCli, program, (claude) => {
     const events = await started.untilType('turn_end');
     expect(JSON.stringify(events)).not.toContain(key);
     expect(events).toContainEqual(expect.objectContaining({ type: 'tool_result', text: 'key=***' }));
+  });
+
+  it('H28 H35 works behind walls: the proxy holds its key, the door is relayed, its sessions lie in a folder of their own', async () => {
+    const look =
+      'env; ls -A ~ /root; cat ../state/claude/.credentials.json; cat /proc/*/environ | tr "\\0" "\\n"; true';
+    model.script('walls', {
+      sessions: [[calls({ name: 'Bash', input: { command: look } }), handsOver('Done.'), says('Over.')]],
+    });
+    const started = await aSession(
+      claudeProvider,
+      door,
+      { program: claude, account: { ...account(), environment: {} }, input: scriptMark('walls') },
+      { walls: true },
+    );
+    open.push(started);
+    const events = await started.untilType('turn_end');
+    expect(events.filter(({ type }) => type === 'tool_result')).toMatchObject([{ ok: true }, { ok: true }]);
+    expect(door.calls).toHaveLength(1);
+    expect(model.of('walls').map(({ headers }) => headers['x-api-key'])).toEqual([key, key, key]);
+    expect(model.of('walls')[1]?.text).toContain('held-by-the-sandbox');
+    expect(model.of('walls')[1]?.text).not.toContain(key);
+    await started.session.stop();
   });
 
   it('says what it used when its process is killed in the middle, and leaves no process', async () => {

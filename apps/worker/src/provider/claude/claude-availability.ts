@@ -18,7 +18,8 @@ export async function claudeAvailability(
   environment: Readonly<Record<string, string>>,
 ): Promise<Availability> {
   const program = wish?.program ?? 'claude';
-  const env = { ...environment, ...wish?.account?.environment, ...wish?.account?.secrets };
+  const quiet = { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' };
+  const env = { ...environment, ...wish?.account?.environment, ...wish?.account?.secrets, ...quiet };
   const ask = (args: readonly string[]) =>
     execa(program, args, { env, extendEnv: false, timeout: lookMs, reject: false, stdin: 'ignore' });
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { TreeCommand } from '../../process/guarded-tree.js';
 import type { SessionRequest } from '../port.js';
 import { ownersConfig } from './claude-needs.js';
@@ -73,7 +74,7 @@ export function claudeCommand(request: SessionRequest, session: string, mcpFile:
     ],
     cwd: request.workspace,
     environment: {
-      ...configOf(request.environment),
+      ...configOf(request),
       ...request.environment,
       ...account?.environment,
       ...account?.secrets,
@@ -84,10 +85,12 @@ export function claudeCommand(request: SessionRequest, session: string, mcpFile:
 }
 
 /**
- * The login of the machine's owner by its name, because the home inside a sandbox is another. Only where it lies in a file: on
- * macOS it lies in the keychain, under a name that this variable would change.
+ * Where it keeps logins and sessions. A key needs none of the owner's: it gets a folder of the session's own. The login of the
+ * machine's owner goes by its name, because the home inside a sandbox is another; only where it lies in a file: on macOS it lies
+ * in the keychain, under a name that this variable would change.
  */
-function configOf(environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function configOf({ account, environment, stateFolder }: SessionRequest): Readonly<Record<string, string>> {
+  if (Object.keys(account?.secrets ?? {}).length > 0) return { CLAUDE_CONFIG_DIR: join(stateFolder, 'claude') };
   const folder = process.platform === 'linux' ? ownersConfig(environment) : undefined;
   return folder === undefined ? {} : { CLAUDE_CONFIG_DIR: folder };
 }

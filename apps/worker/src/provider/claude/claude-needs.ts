@@ -20,7 +20,8 @@ export async function claudeNeeds(
   environment: Readonly<Record<string, string>>,
 ): Promise<EnclosureNeeds> {
   const file = await findProgram(program, environment.PATH ?? '');
-  const login = account?.environment.CLAUDE_CONFIG_DIR ?? ownersConfig(environment);
+  const hasKey = Object.keys(account?.secrets ?? {}).length > 0;
+  const login = account?.environment.CLAUDE_CONFIG_DIR ?? (hasKey ? undefined : ownersConfig(environment));
   const held = keys.filter(({ secret }) => account?.secrets[secret] !== undefined);
   return {
     readable: file === undefined ? [] : await foldersOfProgram(file),
