@@ -3,10 +3,12 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import {
+  type Budget,
   CheckpointInput,
   type Ended,
   type FailReason,
   type JobPhase,
+  type LeaseBeat,
   type LeasedJob,
   type OutputOf,
   type taskGet,
@@ -16,7 +18,7 @@ import { openVault } from '#gate';
 import { captureWorkspace, cloneWorkspace, type GitLimits, packFor } from '#git';
 import { type Claimer, openQueue, type Queue } from '#jobs';
 import { type Database, openDatabase, openObjects, statement, type Transaction } from '#store';
-import { type LeaseShown, openTeams, type SourceRules, type Teams } from '#teams';
+import { type LeaseShown, type Machine, openTeams, type SourceRules, type Teams } from '#teams';
 import { aDatabase } from './database.js';
 import { agent, when } from './git-round.js';
 import { type Content, writeFiles } from './repositories.js';
@@ -42,6 +44,8 @@ export interface TeamFarm {
   readonly teams: Teams;
   /** Subjects that were rung. */
   readonly rings: string[];
+  /** Live machines, as the farm hears them; a test says which. */
+  readonly machines: Machine[];
   /** What went wrong with single Tasks in sweeps. */
   readonly troubles: unknown[];
   readonly time: { pass(ms: number): Promise<void> };
@@ -58,7 +62,7 @@ export interface TeamFarm {
   /** From now on the transaction that writes this fact of the Task fails, as if the controller had died there. */
   breakAt(task: string, type: string): Promise<{ mend(): Promise<void> }>;
   view(task: string): Promise<OutputOf<typeof taskGet>>;
-  control(task: string, kind: 'resume' | 'cancel'): Promise<unknown>;
+  control(task: string, kind: 'resume' | 'cancel', budget?: Budget): Promise<unknown>;
   eventTypes(task: string): Promise<readonly string[]>;
   worker(name: string, what?: Partial<Claimer>): TeamWorker;
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
@@ -101,8 +105,9 @@ class TeamWorker {
     return lease;
   }
 
-  async beat(lease: LeasedJob, phase: JobPhase = 'started') {
-    const [reply] = await this.farm.queue.heartbeat(this.claimer, [{ ...fenceOf(lease), phase, idle_ms: 0, acks: [] }]);
+  async beat(lease: LeasedJob, phase: JobPhase = 'started', progress?: LeaseBeat['progress']) {
+    const beat = { ...fenceOf(lease), phase, idle_ms: 0, acks: [], ...(progress === undefined ? {} : { progress }) };
+    const [reply] = await this.farm.queue.heartbeat(this.claimer, [beat]);
     return reply;
   }
 
@@ -230,6 +235,7 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
   const vault = await openVault(join(data, 'keys'));
   const rings: string[] = [];
   const troubles: unknown[] = [];
+  const machines: Machine[] = [];
   const hearers = new Map<string, Set<() => void>>();
   const bell = {
     ring(subject: string) {
@@ -248,6 +254,7 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
       tasksFolder: join(data, 'tasks'),
       bell,
       queue: () => queue,
+      machines: async () => machines,
       vault,
       sources: {
         privateHosts: [],
@@ -311,6 +318,7 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
     queue,
     teams,
     rings,
+    machines,
     troubles,
     tx,
     start,
@@ -331,11 +339,15 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
       if (!answer.accepted) throw new Error(JSON.stringify(answer.issues));
       return id;
     },
-    async control(task, kind) {
+    async control(task, kind, budget) {
       const action = (await view(task)).actions.find((offered) => offered.kind === kind);
       if (!action) throw new Error(`the Task does not offer ${kind}`);
       return tx((within) =>
-        teams.tasks.control(within, { principal: person }, { task_id: task, action_id: action.id }),
+        teams.tasks.control(
+          within,
+          { principal: person },
+          { task_id: task, action_id: action.id, ...(budget && { budget }) },
+        ),
       );
     },
     async eventTypes(task) {

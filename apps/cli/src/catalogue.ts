@@ -1,4 +1,6 @@
 import {
+  accountList,
+  accountResume,
   type Contract,
   jobSubmit,
   queueCancel,
@@ -50,6 +52,8 @@ export const catalogue: readonly CatalogueEntry[] = [
   change(workerDrain),
   change(workerInvite),
   change(quotaSet),
+  read(accountList),
+  change(accountResume),
   read(workflowSearch),
   read(workflowGet),
   read(repoList, ['name', 'url', 'credential', 'default_branch', 'project', 'setup', 'verify', 'secrets']),

@@ -87,6 +87,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     tasksFolder: join(settings.data, 'tasks'),
     bell,
     queue: () => queue,
+    machines: (queries) => identity.workers.live(queries),
     vault: keys.vault,
     sources: {
       privateHosts: [],

@@ -10,6 +10,7 @@ export const migrations: readonly Migration[] = [
   queueMigration,
   teamsMigration,
   repositoriesMigration,
+  usageMigration,
   commandRunsMigration,
   leaseCountMigration,
 ];

@@ -1,4 +1,5 @@
 import { type LeasedJob, limits } from '#contracts';
+import type { Accounts } from './accounts/accounts.js';
 import { Beats } from './claim/beats.js';
 import { ClaimLoop } from './claim/claim-loop.js';
 import { Regain } from './claim/regain.js';
@@ -34,6 +35,7 @@ interface WorkerNeeds {
   readonly ear: BellEar;
   readonly workspaces: Workspaces;
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly accounts: Accounts;
   readonly sandboxes: SandboxPolicy;
   readonly gitVersion: string;
   readonly log: Log;
@@ -79,6 +81,7 @@ export class FarmWorker {
       // a machine that takes no work has no room
       busy: () => (this.disk.short === undefined ? this.runs.size + this.heldSlots : this.slots),
       providers,
+      accounts: needs.accounts,
       rungs: needs.sandboxes.rungs,
       log,
     });
@@ -164,6 +167,7 @@ export class FarmWorker {
       workspaces: needs.workspaces,
       diskFloorBytes: needs.settings.diskFloorBytes,
       providers: needs.providers,
+      accounts: needs.accounts,
       regain: this.regain,
       environment: sessionEnvironment(process.env),
       sandboxes: needs.sandboxes,

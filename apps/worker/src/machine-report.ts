@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import type { WorkerReport } from '#contracts';
+import type { Accounts } from './accounts/accounts.js';
 import { faultOf, type Log } from './log.js';
 import type { Provider } from './provider/port.js';
 
@@ -12,6 +13,7 @@ interface ReportNeeds {
   readonly gitVersion: string;
   readonly busy: () => number;
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly accounts: Pick<Accounts, 'offers' | 'look'>;
   /** Rungs of the sandbox that a job may ask for here. */
   readonly rungs: readonly string[];
   readonly log: Log;
@@ -24,12 +26,12 @@ export class MachineReport {
   constructor(private readonly needs: ReportNeeds) {}
 
   now(): WorkerReport {
-    const { slots, busy, host, gitVersion } = this.needs;
+    const { slots, busy, host, gitVersion, accounts } = this.needs;
     return {
       slots,
       busy: busy(),
       labels: this.labels(),
-      accounts: [],
+      accounts: [...accounts.offers],
       versions: { longshore: ownVersion, node: process.versions.node, git: gitVersion },
       load: loadavg()[0] ?? 0,
       host,
@@ -38,6 +40,7 @@ export class MachineReport {
 
   /** Looks which providers can be used now. */
   async look(): Promise<void> {
+    await this.needs.accounts.look();
     const found = await Promise.all([...this.needs.providers.values()].map((provider) => this.isUsable(provider)));
     this.unusable = new Set(found.flatMap(({ name, usable }) => (usable ? [] : [name])));
   }

@@ -3,6 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { Agent } from 'undici';
 import { exitCodeOf, FarmError, newId } from '#contracts';
 import { requireGit } from '#git';
+import { Accounts } from './accounts/accounts.js';
+import { ownersEnvironment } from './accounts/owners-environment.js';
 import { Farm } from './controller/farm.js';
 import { untilAnswered } from './controller/until-answered.js';
 import { stdoutLines } from './event-lines.js';
@@ -21,11 +23,12 @@ import { lockHome, openHome, type WorkerHome } from './workspace/worker-home.js'
 import { Workspaces } from './workspace/workspaces.js';
 
 async function main(): Promise<void> {
-  const settings = readSettings(process.env, process.argv.slice(2));
+  const environment = await ownersEnvironment(process.env);
+  const settings = readSettings(environment, process.argv.slice(2));
   const log = openLog(settings.logLevel);
   // whoever watched is gone: no reason to stop working
   process.stdout.on('error', () => undefined);
-  const sandboxSettings = readSandboxSettings(process.env);
+  const sandboxSettings = readSandboxSettings(environment);
   const gitVersion = await requireGit();
   const home = await openHome(settings.home);
   await lockHome(home, settings.host);
@@ -62,6 +65,14 @@ async function main(): Promise<void> {
     ear,
     workspaces: await Workspaces.open({ home, allowed: settings.isolation, log }),
     providers,
+    accounts: await Accounts.open({
+      home: home.path,
+      host: settings.host,
+      providers,
+      environment: process.env,
+      requireWalls: () => void sandboxes.rungFor({ foreign: true }),
+      log,
+    }),
     sandboxes,
     gitVersion,
     log,

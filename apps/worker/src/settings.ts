@@ -83,7 +83,7 @@ export function readSettings(
   }
   const given = parsed.data;
   return {
-    home: resolve(given.LONGSHORE_WORKER_HOME ?? join(homedir(), '.longshore', 'worker')),
+    home: resolve(given.LONGSHORE_WORKER_HOME ?? defaultHome()),
     url: given.LONGSHORE_URL,
     slots: given.LONGSHORE_WORKER_SLOTS,
     ticketFile: given.LONGSHORE_JOIN_TICKET_FILE,
@@ -99,6 +99,11 @@ export function readSettings(
     cacheBytes: given.LONGSHORE_CACHE_MB * mebibyte,
     traceTokensFile: given.LONGSHORE_WORKER_TRACE_TOKENS_FILE,
   };
+}
+
+/** The folder of a worker that was told none. */
+export function defaultHome(): string {
+  return join(homedir(), '.longshore', 'worker');
 }
 
 const loopback = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;

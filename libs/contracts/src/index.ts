@@ -50,9 +50,12 @@ export {
   WorkerId,
 } from './ids.js';
 export {
+  AccountOffer,
+  Billing,
   CommandEnded,
   DispatchEnded,
   DispatchPayload,
+  DispatchProgress,
   DispatchRequest,
   DispatchResult,
   Ended,
@@ -78,6 +81,7 @@ export {
   queueList,
   queueRedrive,
   queueRequeue,
+  SessionUsage,
   Usage,
   WorkerReport,
 } from './jobs.js';
@@ -137,7 +141,11 @@ export {
   storableJson,
   utf8Length,
 } from './text.js';
+export { Budget, TaskUsage } from './usage.js';
 export {
+  AccountView,
+  accountList,
+  accountResume,
   quotaSet,
   status,
   WorkerView,
@@ -151,6 +159,7 @@ export {
   HumanRequestKind,
   MemberCapabilities,
   MemberProvider,
+  ProviderKind,
   WorkflowDocument,
   WorkflowMember,
 } from './workflow-document.js';

@@ -86,16 +86,32 @@ export const jobClaim = contract({
   errors: ['identity_in_use'],
 });
 
+/** Who pays for an account: a plan with limits of its own, or each request. */
+export const Billing = z.enum(['plan', 'metered']);
+export type Billing = z.output<typeof Billing>;
+
+/** An account as its machine offers it: a name that limits and pauses hang on farm-wide, never its login or key. */
+export const AccountOffer = z.strictObject({
+  name: Label,
+  provider: Label,
+  usable: z.boolean().default(true),
+  /** Why it is not usable, and what mends it. */
+  reason: storable(512).optional(),
+  billing: Billing.default('plan'),
+  /** Whether work that names no account may use it. */
+  use: z.enum(['any', 'named']).default('any'),
+  /** Accounts of this machine that stand in while it is paused, as its owner allows. */
+  failover: z.array(Label).max(8).default([]),
+});
+export type AccountOffer = z.output<typeof AccountOffer>;
+
 /** What a worker says of itself with each beat: it may only drop labels (H26). */
 export const WorkerReport = z.strictObject({
   slots: z.int().min(0).max(1024),
   busy: z.int().min(0).max(1024),
   labels: z.array(Label).max(64),
-  /** Provider accounts by name, of the worker's own configuration. */
-  accounts: z
-    .array(z.strictObject({ name: Label, provider: Label }))
-    .max(64)
-    .default([]),
+  /** Provider accounts of the worker's own configuration, in its owner's order. */
+  accounts: z.array(AccountOffer).max(64).default([]),
   versions: z
     .record(storable(64), storable(128))
     .refine((versions) => Object.keys(versions).length <= 64, { params: { rule: 'max_keys:64' } })
@@ -290,6 +306,8 @@ export const DispatchPayload = z.strictObject({
   member_id: z.string(),
   title: z.string(),
   provider: z.string(),
+  /** Account of the worker's configuration; the built-in provider has none. */
+  account: Label.optional(),
   model: z.string().optional(),
   effort: z.string().optional(),
   /** Commit that the workspace starts from. */
@@ -344,9 +362,28 @@ export const Usage = z.strictObject({
   requests: z.int().min(0).default(0),
   input_tokens: z.int().min(0).default(0),
   output_tokens: z.int().min(0).default(0),
+  /** Of the input, read from a cache of the provider's. */
+  cache_read_tokens: z.int().min(0).optional(),
+  /** At list price, whoever pays. */
   cost_usd: z.number().min(0).optional(),
+  /** Requests that are not in `cost_usd`, as nobody knows their price. */
+  unpriced_requests: z.int().min(0).optional(),
 });
 export type Usage = z.output<typeof Usage>;
+
+/** What one run of a Dispatch has used so far: a sum, so that saying it twice counts once. */
+export const SessionUsage = z.strictObject({
+  ...Usage.shape,
+  account: Label.optional(),
+  billing: Billing.optional(),
+  models: z.array(storable(limits.modelChars).min(1)).max(16).optional(),
+  /** Epoch at which the run began: it goes on over a lease that is given back (D11), and counts once. */
+  since_epoch: Epoch.optional(),
+});
+export type SessionUsage = z.output<typeof SessionUsage>;
+
+/** What beats say of a Dispatch that runs. */
+export const DispatchProgress = z.strictObject({ usage: SessionUsage });
 
 /** The result of a Dispatch, as its worker says it. */
 export const DispatchResult = z.strictObject({
@@ -355,7 +392,7 @@ export const DispatchResult = z.strictObject({
   /** The captured commit, already uploaded; absent where nothing changed (D7). */
   commit: ObjectId.optional(),
   session_ref: z.string().max(512).optional(),
-  usage: Usage.optional(),
+  usage: SessionUsage.optional(),
   isolation: IsolationReport.optional(),
   /** Ignored content that stayed behind (H20). */
   ignored: z.strictObject({ files: z.int(), bytes: z.int() }).optional(),

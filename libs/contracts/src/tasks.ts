@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { Verification } from './command-runs.js';
 import { contract } from './contract.js';
 import { AuthoredId, Label, ObjectId, PoolName, Sha256, TaskId } from './ids.js';
-import { IsolationReport, Usage } from './jobs.js';
+import { IsolationReport } from './jobs.js';
 import { limits } from './limits.js';
 import { WorkPlan } from './member.js';
 import { RepositoryWanted } from './repositories.js';
 import { FileReferences, prose, proseBytes, storable } from './text.js';
+import { Budget, TaskUsage } from './usage.js';
+import { ProviderKind } from './workflow-document.js';
 
 /** Where the files of a Task come from. */
 export const TaskSource = z.discriminatedUnion('kind', [
@@ -40,11 +42,22 @@ export const taskStart = contract({
     /** What a machine must have. */
     labels: z.array(Label).max(32).default([]),
     priority: z.int().min(-100).max(100).default(0),
+    /** Who does the turns of members that name no provider; else the farm's default. */
+    provider: ProviderKind.optional(),
+    /** Account of members that name none. */
+    account: Label.optional(),
+    /** At the limit the Task pauses. */
+    budget: Budget.optional(),
     /** A line for /bin/sh that the farm runs on the final tree after green; false: none, also where the repository has one. */
     verify: z.union([proseBytes(limits.commandBytes), z.literal(false)]).optional(),
     verify_timeout_seconds: z.int().min(1).max(limits.commandSeconds).default(limits.verifySeconds),
   }),
-  output: z.strictObject({ task_id: TaskId, status: z.enum(['preparing', 'running']) }),
+  output: z.strictObject({
+    task_id: TaskId,
+    status: z.enum(['preparing', 'running']),
+    /** What stands in the way now and may be gone later: a provider that no machine has. */
+    warnings: z.array(z.string()).optional(),
+  }),
   errors: ['not_found', 'conflict', 'source_unavailable', 'source_refused', 'idempotency_mismatch'],
   positional: ['prompt'],
 });
@@ -72,6 +85,7 @@ export const PauseReason = z.enum([
   'provider_retired',
   'workspace_unavailable',
   'source_unavailable',
+  'budget_exhausted',
 ]);
 export type PauseReason = z.output<typeof PauseReason>;
 
@@ -98,7 +112,7 @@ export const TaskResult = z.strictObject({
   files_changed: z.array(FileChange),
   files_changed_total: z.int(),
   isolation: IsolationReport.nullable(),
-  usage: Usage.nullable(),
+  usage: TaskUsage.nullable(),
   completed_at: z.string(),
 });
 export type TaskResult = z.output<typeof TaskResult>;
@@ -118,6 +132,9 @@ export const Attention = z.strictObject({
     'lane_exhausted',
     'no_machine',
     'source_unavailable',
+    'budget_exhausted',
+    'account_paused',
+    'push_approval',
   ]),
   summary: z.string(),
 });
@@ -159,6 +176,9 @@ export const TaskView = z.strictObject({
   ),
   attention: z.array(Attention),
   actions: z.array(TaskAction),
+  /** So far; null where nobody said anything. */
+  usage: TaskUsage.nullable(),
+  budget: Budget.nullable(),
   result: TaskResult.nullable(),
   /** Work that was kept and never merged: late, unfinished or from a lost machine (H10, D20). */
   rescues: z.array(
@@ -205,9 +225,14 @@ export const taskSearch = contract({
 export const taskControl = contract({
   name: 'task_control',
   summary: 'Pause, resume or cancel a Task by the id of an action that it offers.',
-  input: z.strictObject({ task_id: TaskId, action_id: z.string().max(64) }),
+  input: z.strictObject({
+    task_id: TaskId,
+    action_id: z.string().max(64),
+    /** Only to resume: takes the place of the budget there was. */
+    budget: Budget.optional(),
+  }),
   output: z.strictObject({ kind: z.enum(['pause', 'resume', 'cancel']), status: TaskStatus }),
-  errors: ['not_found', 'conflict'],
+  errors: ['not_found', 'conflict', 'budget_exhausted'],
   positional: ['task_id', 'action_id'],
 });
 

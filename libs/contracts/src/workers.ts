@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contract } from './contract.js';
-import { Labels, PoolName, WorkerId } from './ids.js';
+import { Label, Labels, PoolName, WorkerId } from './ids.js';
+import { AccountOffer } from './jobs.js';
 import { limits } from './limits.js';
 import { prose, storable } from './text.js';
 
@@ -14,11 +15,28 @@ export const WorkerView = z.strictObject({
   slots: z.int(),
   slot_ceiling: z.int(),
   busy: z.int(),
+  /** Provider accounts of its own configuration, as it said last. */
+  accounts: z.array(AccountOffer),
   state: z.enum(['live', 'paused', 'draining', 'quarantined', 'silent', 'gone']),
   note: z.string().nullable(),
   seen_at: z.string().nullable(),
 });
 export type WorkerView = z.output<typeof WorkerView>;
+
+/** A provider account over all machines that offer it. */
+export const AccountView = z.strictObject({
+  account: z.string(),
+  provider: z.string().nullable(),
+  state: z.enum(['usable', 'paused', 'unusable', 'absent']),
+  /** Names of live workers that offer it. */
+  machines: z.array(z.string()),
+  busy: z.int(),
+  max: z.int().nullable(),
+  /** When a paused one goes on, by the farm's time. */
+  resets_at: z.string().nullable(),
+  note: z.string().nullable(),
+});
+export type AccountView = z.output<typeof AccountView>;
 
 export const workerList = contract({
   name: 'worker_list',
@@ -92,6 +110,21 @@ export const quotaSet = contract({
   positional: ['name', 'max'],
 });
 
+export const accountList = contract({
+  name: 'account_list',
+  summary: 'Provider accounts: who offers them, what is limited, paused until when.',
+  input: z.strictObject({}),
+  output: z.strictObject({ accounts: z.array(AccountView) }),
+});
+
+export const accountResume = contract({
+  name: 'account_resume',
+  summary: 'Let a paused provider account work again before its time.',
+  input: z.strictObject({ account: Label }),
+  output: z.strictObject({ account: z.string(), resumed: z.boolean() }),
+  positional: ['account'],
+});
+
 export const status = contract({
   name: 'status',
   summary: 'The farm at a glance.',
@@ -104,6 +137,8 @@ export const status = contract({
     workers: z.strictObject({ live: z.int(), total: z.int(), slots: z.int(), busy: z.int() }),
     jobs: z.strictObject({ queued: z.int(), held: z.int(), leased: z.int(), dead: z.int() }),
     tasks: z.strictObject({ running: z.int(), paused: z.int(), completed: z.int(), cancelled: z.int() }),
+    /** Provider accounts that machines offer, or that are limited or paused. */
+    accounts: z.array(AccountView),
     attention: z
       .array(z.strictObject({ task_id: z.string().nullable(), kind: z.string(), summary: z.string() }))
       .max(limits.pageMax),

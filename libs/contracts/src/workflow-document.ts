@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AuthoredId } from './ids.js';
+import { AuthoredId, Label } from './ids.js';
 import { limits } from './limits.js';
 import { prose } from './text.js';
 
@@ -18,6 +18,8 @@ const efforts = {
 } as const;
 
 const common = {
+  /** The provider account that does the turns; else one that its machine's owner lets anybody use. */
+  account: Label.optional(),
   model: z.string().min(1).max(255).optional(),
   sandbox: AuthoredSandbox.optional(),
   extension_mode: z.enum(['inherit', 'isolated']).optional(),
@@ -27,10 +29,14 @@ const common = {
 export const MemberProvider = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('claude'), ...common, effort: z.enum(efforts.claude).optional() }),
   z.strictObject({ kind: z.literal('codex'), ...common, effort: z.enum(efforts.codex).optional() }),
+  /** Any agent that speaks the Agent Client Protocol: which one, the account says. */
+  z.strictObject({ kind: z.literal('acp'), ...common }),
   /** Follows a script and no model: for demonstrations and tests. */
   z.strictObject({ kind: z.literal('scripted'), ...common }),
 ]);
 export type MemberProvider = z.output<typeof MemberProvider>;
+
+export const ProviderKind = z.enum(['claude', 'codex', 'acp', 'scripted']);
 
 export const HumanRequestKind = z.enum(['input', 'direction', 'approval', 'review']);
 

@@ -26,6 +26,8 @@ export const workflowImport = contract({
       revision_no: z.int(),
       /** False when the same content was published before: that revision is selected again (I17). */
       created: z.boolean(),
+      /** What stands in the way of a Task now: a provider that no machine has. */
+      warnings: z.array(z.string()).optional(),
     }),
     /** All that is wrong, at once; nothing was stored. */
     z.strictObject({ accepted: z.literal(false), issues: z.array(WorkflowIssue) }),

@@ -178,6 +178,7 @@ const aWorker: Principal = {
   labels: [],
   accounts: [],
   slots: 1,
+  offers: [],
   accepting: true,
 };
 const aJob: JobClaims = { job: randomUUID(), epoch: 2, lease_id: randomUUID(), kind: 'dispatch', holder: 'w_aaaaaaaa' };

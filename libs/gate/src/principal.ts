@@ -1,3 +1,5 @@
+import type { AccountOffer } from '#contracts';
+
 /** How a call came in; decided by the credential, never by a field, header or argument (A1.3). */
 export type Door = 'cli' | 'ui' | 'mcp' | 'node' | 'internal';
 
@@ -20,8 +22,10 @@ export interface WorkerPrincipal {
   readonly pool: string;
   /** Fixed at enrolment, less what its beats dropped (H26). */
   readonly labels: readonly string[];
-  /** Names of the provider accounts of its own configuration. */
+  /** Names of the provider accounts of its own configuration that can be used now. */
   readonly accounts: readonly string[];
+  /** The same, with what its owner says of them. */
+  readonly offers: readonly AccountOffer[];
   /** What it said, at most its ceiling. */
   readonly slots: number;
   /** False while it is paused, draining or in quarantine: it gets nothing new, what it has goes on. */

@@ -4,6 +4,7 @@ export { queueMigration } from './migrations/0003-queue.js';
 export { leaseCountMigration } from './migrations/0009-lease-count.js';
 export { openQueue } from './open-queue.js';
 export type {
+  AccountState,
   ClaimRequest,
   LeaseToken,
   ListFilter,

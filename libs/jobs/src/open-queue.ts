@@ -1,4 +1,5 @@
 import { limits } from '#contracts';
+import { useAccount } from './account.js';
 import { claim, claimTogether } from './claim.js';
 import { complete, completeTogether, prepareCompletion } from './complete.js';
 import { fenceOf, type QueueContext } from './context.js';
@@ -9,6 +10,7 @@ import { cancel, redrive, requeue } from './operate.js';
 import type { Queue, QueueOptions } from './queue.js';
 import { close, endQueued, flagEnd, hold, release, unflagPause } from './scope.js';
 import { signal } from './signal.js';
+import { accountSql } from './sql/account.js';
 import { leaseSql } from './sql/lease.js';
 import { queueSql } from './sql/queue.js';
 import { markStarted } from './start.js';
@@ -62,6 +64,12 @@ export function openQueue(options: QueueOptions): Queue {
     async pauseAccount(tx, account, ms, reason) {
       await tx.run(queueSql.pauseAccount, { account, ms, reason });
     },
+    resumeAccount: async (tx, account) => (await tx.first(accountSql.resumeAccount, { account })) !== undefined,
+    accounts: (queries) => queries.all(accountSql.accounts),
+    accountsWaitedFor: async (queries) => (await queries.all(accountSql.waitedFor)).map(({ account }) => account),
+    waitingOnAccounts: (queries, accounts) =>
+      queries.all(accountSql.waitingOnAccounts, { accounts, limit: limits.pageMax }),
+    useAccount: (tx, job, under) => useAccount(context, tx, job, under),
     waitingWithoutMachine,
     async sweep() {
       const swept = await sweep(context);

@@ -68,6 +68,17 @@ export interface PastLease {
   readonly ended_how: string | null;
 }
 
+export interface AccountState {
+  readonly account: string;
+  /** At most so many of its jobs at once; null: as many as there are. */
+  readonly max: number | null;
+  /** Its leased jobs. */
+  readonly busy: number;
+  /** Farm time until it goes on; null: not paused. */
+  readonly paused_ms: number | null;
+  readonly paused_reason: string | null;
+}
+
 /** A queued job that no live worker may take, and what is missing. */
 export interface Stranded {
   readonly job: string;
@@ -184,6 +195,21 @@ export interface Queue {
   setLimit(tx: Transaction, name: string, max: number | null): Promise<void>;
   /** Rate limited or overloaded: nobody gets its jobs for so long, farm-wide. */
   pauseAccount(tx: Transaction, account: string, ms: number, reason: string): Promise<void>;
+
+  /** The account's jobs may be claimed again; false where it was not paused. */
+  resumeAccount(tx: Transaction, account: string): Promise<boolean>;
+  /** Accounts that are limited, paused or at work. */
+  accounts(queries: Queries): Promise<readonly AccountState[]>;
+  /** Names of the accounts that queued jobs ask for, some of jobs that are gone by now. */
+  accountsWaitedFor(queries: Queries): Promise<readonly string[]>;
+  /** Queued and held jobs under these accounts. At most `limits.pageMax`, oldest first. */
+  waitingOnAccounts(queries: Queries, accounts: readonly string[]): Promise<readonly JobRow[]>;
+  /** A waiting job goes under another account; false where it waits no more. The caller holds its scope's lock. */
+  useAccount(
+    tx: Transaction,
+    job: string,
+    under: { readonly account: string; readonly payload: unknown },
+  ): Promise<boolean>;
 
   /** Queued jobs that none of these workers may take: attention item `no_machine`. At most 100, oldest first. */
   waitingWithoutMachine(queries: Queries, live: readonly Machine[]): Promise<readonly Stranded[]>;

@@ -1,7 +1,7 @@
 import { FarmError, limits, utf8Length } from '#contracts';
 import type { Transaction } from '#store';
 import type { QueueContext } from './context.js';
-import type { NewJob } from './job.js';
+import type { JobRow, NewJob } from './job.js';
 import { queueSql } from './sql/queue.js';
 
 export async function submit(context: QueueContext, tx: Transaction, job: NewJob): Promise<void> {
@@ -21,7 +21,7 @@ export async function submit(context: QueueContext, tx: Transaction, job: NewJob
     scope,
     pool,
     labels,
-    class: [pool, kind, account ?? '', labels.join(','), counted.join(',')].join('|'),
+    class: classOf({ pool, kind, account, labels, limits: counted }),
     priority: job.priority ?? 0,
     fairness_key: job.fairness_key ?? scope ?? kind,
     weight: job.weight ?? 1,
@@ -37,6 +37,12 @@ export async function submit(context: QueueContext, tx: Transaction, job: NewJob
   if (state === 'held') return;
   const ring = { id, kind, pool, labels, account, prefer: prefer?.worker ?? null, after_ms: delay_ms };
   tx.afterCommit(() => context.ring(ring));
+}
+
+/** Everything that a claimer must match, as one text. */
+export function classOf(job: Pick<JobRow, 'pool' | 'kind' | 'account' | 'labels' | 'limits'>): string {
+  const { pool, kind, account, labels, limits } = job;
+  return [pool, kind, account ?? '', labels.join(','), limits.join(',')].join('|');
 }
 
 function distinct(names: readonly string[]): readonly string[] {

@@ -125,3 +125,5 @@ export interface Teams {
   /** Breaks off what waits for an origin. After the sweeps have stopped. */
   close(): Promise<void>;
 }
+    /** Waiting jobs go under an account that can run them; answers the jobs that were moved. */
+    placeAccounts(): Promise<readonly string[]>;

@@ -1,4 +1,5 @@
 import { limits } from '#contracts';
+import { placeAccounts } from './account/place-accounts.js';
 import type { Teams } from './api.js';
 import { commandRunKind } from './command-run/command-run-kind.js';
 import { readOutput } from './command-run/read-output.js';
@@ -32,7 +33,7 @@ export function openTeams(parts: TeamParts): Teams {
     dispatchKind: dispatchKind(parts),
     commandRunKind: commandRunKind(parts),
     roads: openRoads(parts),
-    workflows: { import: importWorkflow, search: searchWorkflows, get: getWorkflow },
+    workflows: { import: (tx, input) => importWorkflow(parts, tx, input), search: searchWorkflows, get: getWorkflow },
     repositories: {
       prepareAdd: (registrar, input) => readWantedUrl(parts, registrar, input),
       add: (tx, registrar, input, url) => addRepository(parts, tx, registrar, input, url),
@@ -45,7 +46,7 @@ export function openTeams(parts: TeamParts): Teams {
     tasks: {
       start: (tx, actor, input) => startTask(parts, tx, actor, input),
       prepareView: (task) => prepareView(parts, task),
-      get: readView,
+      get: (tx, input, prepared) => readView(parts, tx, input, prepared),
       search: searchTasks,
       control: (tx, actor, input) => controlTask(parts, tx, actor, input),
       previewControl,
@@ -81,3 +82,4 @@ export function openTeams(parts: TeamParts): Teams {
     close: () => preparation.close(),
   };
 }
+      placeAccounts: async () => placeAccounts(parts, (await parts.machines?.(parts.database)) ?? []),

@@ -1,6 +1,7 @@
 import type { GitLimits } from '#git';
 import type { Queue } from '#jobs';
-import type { Bell, Database, Objects } from '#store';
+import type { Bell, Database, Objects, Queries } from '#store';
+import type { Machine } from './account/choose-account.js';
 import type { SourceRules, Vault } from './source/source-rules.js';
 
 /** What the team runtime stands on. */
@@ -14,6 +15,8 @@ export interface TeamParts {
   readonly queue: () => Queue;
   /** Who does the turns of a member that names no provider. Default `scripted`. */
   readonly defaultProvider?: string;
+  /** Live machines and the provider accounts that they offer; none by default. */
+  readonly machines?: (queries: Queries) => Promise<readonly Machine[]>;
   readonly gitLimits?: Partial<GitLimits>;
   /** What repositories Tasks may start from (H30). */
   readonly sources: SourceRules;

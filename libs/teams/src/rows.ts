@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type {
+  Budget,
   Command,
   CommandPurpose,
   CommandRunState,
@@ -27,6 +28,10 @@ export interface TaskSettings {
   readonly children_limit: number;
   readonly retry_limit: number;
 }
+  /** Account of members that name none. */
+  readonly default_account?: string | undefined;
+  /** The one setting that may change: by Resume. */
+  readonly budget?: Budget | undefined;
 
 /** A Task's source that the controller fetches by itself. */
 export interface RepositorySource {
@@ -138,6 +143,8 @@ export interface Pins {
   readonly provider: {
     readonly kind: string;
     readonly model?: string | undefined;
+    /** Only where the workflow or the Task names it; else the farm chooses. */
+    readonly account?: string | undefined;
     readonly effort?: string | undefined;
     readonly sandbox?: MemberProvider['sandbox'];
   };

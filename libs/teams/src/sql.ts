@@ -450,14 +450,6 @@ export const dispatchSql = {
      where d.assignment = $assignment and d.closed_reason = 'boundary'
      order by k.recorded_at desc limit 1`,
   ),
-  /** Of all Dispatches of a Task, also those that ended without a handover; no row said anything: all null. */
-  usage: statement<{ requests: number | null; input_tokens: number; output_tokens: number; cost_usd: number | null }>(
-    'teams.dispatch_usage',
-    `select sum((u->>'requests')::bigint)::bigint as requests, sum((u->>'input_tokens')::bigint)::bigint as input_tokens,
-       sum((u->>'output_tokens')::bigint)::bigint as output_tokens, sum((u->>'cost_usd')::float8) as cost_usd
-     from dispatch d join job j on j.id = d.id, jsonb_extract_path(j.result, 'usage') u
-     where d.task = $task and jsonb_typeof(u) = 'object'`,
-  ),
   latestCheckpoints: statement<{ member: string; summary: string; outcome: string | null }>(
     'teams.checkpoint_latest',
     `select distinct on (member) member, summary, outcome from checkpoint where task = $task order by member, recorded_at desc`,

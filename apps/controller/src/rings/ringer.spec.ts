@@ -14,6 +14,7 @@ const aLiveWorker = (id: string, changes: Partial<LiveWorker> = {}): LiveWorker 
   accounts: [],
   slots: 2,
   busy: 0,
+  offers: [],
   accepting: true,
   ...changes,
 });

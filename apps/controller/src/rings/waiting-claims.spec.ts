@@ -10,6 +10,7 @@ const worker: WorkerPrincipal = {
   labels: [],
   accounts: [],
   slots: 2,
+  offers: [],
   accepting: true,
 };
 const job = { pool: 'default', labels: [], prefer: null };

@@ -33,6 +33,7 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
     await teams.sweeps.prepareTasks();
     await teams.sweeps.retestLanes();
     const live = await identity.workers.live(database);
+    await teams.sweeps.placeAccounts();
     await teams.sweeps.noteMissingMachines(live.map(claimerOf));
   });
   const loops = [

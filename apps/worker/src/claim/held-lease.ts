@@ -1,6 +1,14 @@
 import { EventEmitter } from 'node:events';
 import type { z } from 'zod';
-import type { EndRequest, JobPhase, LeaseBeat, LeasedJob, LeaseReply } from '#contracts';
+import {
+  type DispatchProgress,
+  type EndRequest,
+  type JobPhase,
+  type LeaseBeat,
+  type LeasedJob,
+  type LeaseReply,
+  Progress,
+} from '#contracts';
 import {
   type Instant,
   instantOf,
@@ -47,6 +55,8 @@ export class HeldLease extends EventEmitter<LeaseEvents> {
   readonly job: string;
   phase: JobPhase = 'preparing';
   sessionRef: string | undefined;
+  /** What the next beat tells of the work, until a beat with it is answered. */
+  private progress: LeaseBeat['progress'];
   /** The farm's word on this lease is awaited from a call that settles it; beats do not decide then. */
   settling = false;
   private holds: LeaseFence;
@@ -109,6 +119,11 @@ export class HeldLease extends EventEmitter<LeaseEvents> {
     return 'held';
   }
 
+  /** A newer word takes the place of one that is not told yet. */
+  report(progress: z.output<typeof DispatchProgress>): void {
+    this.progress = Progress.parse(progress);
+  }
+
   /** A sign of life of the session. */
   touch(): void {
     this.activeAt = this.clock.now();
@@ -130,6 +145,7 @@ export class HeldLease extends EventEmitter<LeaseEvents> {
       phase: this.phase,
       ...(this.sessionRef === undefined ? {} : { session_ref: this.sessionRef }),
       idle_ms: this.idleMs,
+      ...(this.progress === undefined ? {} : { progress: this.progress }),
       acks: this.acks.slice(0, 64),
     };
   }
@@ -148,6 +164,7 @@ export class HeldLease extends EventEmitter<LeaseEvents> {
     }
     const told = new Set(sent.acks.map((ack) => ack.seq));
     this.acks = this.acks.filter((ack) => !told.has(ack.seq));
+    if (sent.progress === this.progress) this.progress = undefined;
     if (sentAt.mono >= this.lease.sentAt.mono) {
       this.lease = { sentAt, leaseMs: reply.lease_ms };
       this.secret = reply.token;

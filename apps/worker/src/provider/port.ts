@@ -30,6 +30,8 @@ export interface SessionRequest {
   readonly resume?: { readonly ref: string };
   /** Absolute path of the CLI; found on PATH by default. */
   readonly program?: string;
+  /** What stands behind the program, of an agent that has no CLI that we know (acp). */
+  readonly arguments?: readonly string[];
   /** No sandbox yet where it is missing (H28). */
   readonly enclosure?: Enclosure;
   /** Between TERM and KILL, ms; `limits.stopGraceMs` by default. */
@@ -52,6 +54,7 @@ export interface SessionAccount {
 export interface AvailabilityWish {
   readonly account?: SessionAccount;
   readonly program?: string;
+  readonly arguments?: readonly string[];
 }
 
 /** What a provider's program must see and reach inside a sandbox, beside the workspace and the system's own programs (H28). */

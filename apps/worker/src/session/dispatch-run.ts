@@ -30,6 +30,9 @@ import { UsageSum } from './usage-sum.js';
 /** How a run left its slot: `held` when processes of it could not be ended (the slot is not used again). */
 export type SlotAfter = 'free' | 'held';
 
+/** A budget is kept as close as this. */
+const tellEveryMs = 1_000;
+
 type HandedEnd = Exclude<SessionEnd, { ended: 'refused' }>;
 
 /** What a session that goes on after its process is started with; `count` of the reminder that it is. */
@@ -60,6 +63,7 @@ export class DispatchRun {
   private readonly folder: DispatchFolder;
   private session: ProviderSession | undefined;
   private notes: OwnerNotes | undefined;
+  private telling: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly leased: LeasedJob,
@@ -143,7 +147,11 @@ export class DispatchRun {
   /** One session, in one process or several: what ended without its last word goes on in the next (D1). */
   private async work(prepared: Prepared): Promise<SlotAfter> {
     const { needs, lease } = this;
-    const ground: Ground = { prepared, output: new OutputRoad(needs.farm, lease, this.log), usage: new UsageSum() };
+    const ground: Ground = {
+      prepared,
+      output: new OutputRoad(needs.farm, lease, this.log),
+      usage: new UsageSum({ sinceEpoch: lease.epoch, account: prepared.account, prices: needs.accounts.prices }),
+    };
     for (let again: Resumption | undefined; ; ) {
       const ran = await this.runSession(ground, again);
       if ('slot' in ran) return ran.slot;
@@ -221,7 +229,7 @@ export class DispatchRun {
   }
 
   private async startProvider(
-    { provider, request, payload }: Prepared,
+    { provider, request, payload, program, arguments: rest }: Prepared,
     place: SessionPlace,
     again: Resumption | undefined,
   ): Promise<ProviderSession> {
@@ -242,6 +250,8 @@ export class DispatchRun {
           ...(again === undefined ? {} : { resume: { ref: again.ref } }),
           repositoryInstructions: true,
           ...place.requestParts(needs.environment),
+          ...(program === undefined ? {} : { program }),
+          ...(rest === undefined ? {} : { arguments: rest }),
           ...(payload.model === undefined ? {} : { model: payload.model }),
           ...(payload.effort === undefined ? {} : { effort: payload.effort }),
         });
@@ -295,8 +305,15 @@ export class DispatchRun {
     return false;
   }
 
+  /** A limit of the account spends no try of the Dispatch: it waits, or another account stands in. */
   private async endRefused(failure: Parameters<typeof refusalOf>[0]): Promise<SlotAfter> {
-    await giveBack(this.needs, this.lease, refusalOf(failure));
+    const { needs, lease } = this;
+    const end = endOfFailure(failure);
+    if (end.ended === 'limited') {
+      const result = { retry_after_ms: end.retryAfterMs, detail: cutDetail(end.detail) };
+      const settled = await settle(needs, lease, { capture: noCapture, pack: undefined }, { ended: 'limited', result });
+      if (settled.how === 'completed') this.say('completed', { ended: 'limited', state: settled.state });
+    } else await giveBack(needs, lease, refusalOf(failure));
     await removeFolder(this.folder.path);
     return 'free';
   }
@@ -403,7 +420,11 @@ export class DispatchRun {
   }
 
   private noteEvent(event: ProviderEvent, usage: UsageSum): void {
-    if (event.type === 'usage') usage.add(event);
+    if (event.type === 'usage') {
+      usage.add(event);
+      this.lease.report({ usage: usage.total });
+      this.tellSoon();
+    }
     if (event.type === 'session') {
       this.lease.sessionRef = event.ref;
       this.enter('started');
@@ -412,6 +433,14 @@ export class DispatchRun {
     }
     const { type, ...facts } = event;
     this.say('step', { step: type, ...facts });
+  }
+
+  /** Not for each request of a quick session a beat of its own, but before the farm's own beat. */
+  private tellSoon(): void {
+    this.telling ??= setTimeout(() => {
+      this.telling = undefined;
+      this.needs.beatSoon();
+    }, tellEveryMs).unref();
   }
 
   private say(event: Parameters<RunNeeds['line']>[0], facts: Readonly<Record<string, unknown>> = {}): void {

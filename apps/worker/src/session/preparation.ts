@@ -6,7 +6,7 @@ import type { HeldLease } from '../claim/held-lease.js';
 import { jsonOf } from '../controller/ask.js';
 import { roadTo } from '../controller/farm.js';
 import { untilAnswered } from '../controller/until-answered.js';
-import type { Provider } from '../provider/port.js';
+import type { Provider, SessionAccount } from '../provider/port.js';
 import { requireRoom } from '../workspace/disk-room.js';
 import { type Isolation, type LaidOut, materialise } from '../workspace/materialise.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
@@ -16,6 +16,9 @@ import type { RunNeeds } from './run-needs.js';
 export interface Prepared {
   readonly payload: DispatchPayload;
   readonly provider: Provider;
+  readonly account?: SessionAccount;
+  readonly program?: string;
+  readonly arguments?: readonly string[];
   readonly request: DispatchRequest;
   readonly isolation: Isolation;
   readonly marker: OwnerMarker;
@@ -48,7 +51,7 @@ export async function prepare(
   signal: AbortSignal,
 ): Promise<Prepared> {
   await requireRoom(needs.home.path, needs.diskFloorBytes);
-  const provider = await usableProvider(needs, payload.provider);
+  const chosen = await usableProvider(needs, payload);
   signal.throwIfAborted();
   await rm(folder.path, { recursive: true, force: true });
   await mkdir(folder.path, { recursive: true, mode: 0o700 });
@@ -61,18 +64,24 @@ export async function prepare(
   signal.throwIfAborted();
   const ready: OwnerMarker = { ...marker, stage: 'ready' };
   await writeMarker(folder, ready);
-  return { payload, provider, request, isolation, marker: ready };
+  return { ...chosen, payload, request, isolation, marker: ready };
 }
 
-async function usableProvider({ providers }: RunNeeds, name: string): Promise<Provider> {
+type Chosen = Pick<Prepared, 'provider' | 'account' | 'program' | 'arguments'>;
+
+/** The provider, on the account that the farm chose; the built-in one has none. */
+async function usableProvider({ providers, accounts }: RunNeeds, payload: DispatchPayload): Promise<Chosen> {
+  const { provider: name, account, model } = payload;
   const provider = providers.get(name);
   if (provider === undefined) {
     throw new FarmError('misconfigured', `This worker has no provider ${name}.`, {
       hint: 'Drop its label, or update the worker.',
     });
   }
-  const availability = await provider.availability();
-  if (availability.usable) return provider;
+  const chosen: Chosen = account === undefined ? { provider } : await accounts.ready(account, model);
+  const { provider: _, ...wish } = chosen;
+  const availability = await provider.availability(wish);
+  if (availability.usable) return chosen;
   throw new FarmError('misconfigured', availability.reason, { hint: availability.fix });
 }
 

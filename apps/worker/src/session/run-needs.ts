@@ -1,3 +1,4 @@
+import type { Accounts } from '../accounts/accounts.js';
 import type { Regain } from '../claim/regain.js';
 import type { Farm } from '../controller/farm.js';
 import type { EventLines } from '../event-lines.js';
@@ -21,6 +22,7 @@ export interface RunNeeds {
   /** Bytes that the disk keeps free. */
   readonly diskFloorBytes: number;
   readonly providers: ReadonlyMap<string, Provider>;
+  readonly accounts: Accounts;
   readonly regain: Regain;
   readonly environment: Readonly<Record<string, string>>;
   readonly sandboxes: SandboxPolicy;

@@ -24,12 +24,20 @@ export class SessionPlace {
   static async open(
     run: RunNeeds,
     folder: DispatchFolder,
-    session: { readonly provider: Provider; readonly payload: DispatchPayload; readonly account?: SessionAccount },
+    session: {
+      readonly provider: Provider;
+      readonly payload: DispatchPayload;
+      readonly account?: SessionAccount;
+      readonly program?: string;
+    },
     calls: MemberCalls,
   ): Promise<SessionPlace> {
-    const { provider, payload, account } = session;
+    const { provider, payload, account, program } = session;
     const rung = rungOf(run, payload);
-    const needs = await provider.enclosureNeeds?.(account === undefined ? {} : { account });
+    const needs = await provider.enclosureNeeds?.({
+      ...(account === undefined ? {} : { account }),
+      ...(program === undefined ? {} : { program }),
+    });
     const sandbox = await openRunSandbox(run, folder, {
       rung,
       readOnlyWorkspace: payload.sandbox?.mode === 'read_only',

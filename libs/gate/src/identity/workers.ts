@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FarmError, limits, type WorkerReport, type WorkerView } from '#contracts';
+import { AccountOffer, FarmError, limits, type WorkerReport, type WorkerView } from '#contracts';
 import type { Database, Queries, Transaction } from '#store';
 import type { WorkerPrincipal } from '../principal.js';
 import { gateSql, type WorkerRow } from '../sql.js';
@@ -19,7 +19,7 @@ export interface BeatAnswer {
   readonly quarantined?: string;
 }
 
-const Accounts = z.array(z.looseObject({ name: z.string() })).catch([]);
+const Accounts = z.array(AccountOffer).catch([]);
 const Failures = z.array(z.string()).catch([]);
 
 /** The machines of the farm: rows that their beats, people and the farm itself write. */
@@ -147,13 +147,15 @@ export class Workers {
 }
 
 function principalOf(row: WorkerRow, boot: string): WorkerPrincipal {
+  const offers = offersOf(row).filter(({ usable }) => usable);
   return {
     kind: 'worker',
     id: row.id,
     boot,
     pool: row.pool,
     labels: effectiveLabels(row),
-    accounts: Accounts.parse(row.accounts).map(({ name }) => name),
+    accounts: offers.map(({ name }) => name),
+    offers,
     slots: row.slots ?? row.slot_ceiling,
     accepting:
       row.paused_at === null && row.draining_at === null && row.quarantined_at === null && row.goodbye_at === null,
@@ -163,6 +165,13 @@ function principalOf(row: WorkerRow, boot: string): WorkerPrincipal {
 /** A worker may only drop labels: what it announces beyond its enrolment is not heard (H26). */
 function effectiveLabels({ labels, announced_labels }: WorkerRow): readonly string[] {
   return announced_labels === null ? labels : labels.filter((label) => announced_labels.includes(label));
+}
+
+/** Where the enrolment names providers, accounts of others are not heard (H26). */
+function offersOf({ accounts, labels }: WorkerRow): AccountOffer[] {
+  const said = Accounts.parse(accounts);
+  const fixed = labels.filter((label) => label.startsWith('provider:'));
+  return fixed.length === 0 ? said : said.filter(({ provider }) => fixed.includes(`provider:${provider}`));
 }
 
 function viewOf(row: WorkerRow): WorkerView {
@@ -175,6 +184,7 @@ function viewOf(row: WorkerRow): WorkerView {
     slots: row.slots ?? row.slot_ceiling,
     slot_ceiling: row.slot_ceiling,
     busy: row.busy,
+    accounts: offersOf(row),
     state: stateOf(row),
     note: row.note ?? row.quarantine_reason,
     seen_at: row.seen_wall_at?.toISOString() ?? null,

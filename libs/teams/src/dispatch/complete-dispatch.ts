@@ -6,6 +6,8 @@ import type { AssignmentRow, Continuation, DispatchRow, TaskRow } from '../rows.
 import { assignmentSql, dispatchSql } from '../sql.js';
 import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';
+import { keepBudget } from '../usage/keep-budget.js';
+import { recordUsage } from '../usage/record-usage.js';
 import { acceptWork, closeDispatch } from './accept-work.js';
 import { applyHandover } from './apply-handover.js';
 import { type DispatchEnd, dispatchEnds } from './ends.js';
@@ -24,12 +26,15 @@ export async function completeDispatch(
   const { task, dispatch } = standing;
   if (dispatch.closed_at !== null) throw new FarmError('conflict', 'The Dispatch is closed already.');
   if (task.status !== 'running' && task.status !== 'paused') throw new FarmError('conflict', 'The Task is over.');
+  const { usage } = end.prepared.result;
+  if (usage !== undefined) await recordUsage(tx, dispatch, job.epoch, usage);
   const assignment = await acceptWork(tx, job, dispatch, standing.assignment, end.prepared.commit);
   if (end.ended === 'handover') {
     await applyHandover(parts, tx, job, { task, assignment, dispatch }, end.prepared);
   } else {
     await continueLane(parts, tx, job, { task, assignment, dispatch }, end);
   }
+  if (task.settings.budget !== undefined) await keepBudget(parts, tx, await lockTask(tx, task.id));
   return { kept: true };
 }
 
@@ -77,14 +82,15 @@ async function continueLane(
   });
   const afterMs = end.ended === 'limited' ? retryAfter(result.retry_after_ms) : undefined;
   if (afterMs !== undefined && job.account !== null)
-    await parts.queue().pauseAccount(tx, job.account, afterMs, 'rate limited');
+    await parts.queue().pauseAccount(tx, job.account, afterMs, 'its provider limits it');
   // D8: while paused nothing is opened; Resume finds the lane by its closed tail.
   if (task.status === 'paused' || rule.successor === null) return;
   await openDispatch(parts, tx, task, assignment, {
     reason: rule.successor,
     causedBy: dispatch.id,
     continuation: continuationOf(rule, standing, end, recovery),
-    ...(afterMs === undefined ? {} : { afterMs }),
+    // an account waits by itself, and another may stand in for it
+    ...(afterMs === undefined || job.account !== null ? {} : { afterMs }),
   });
 }
 

@@ -1,10 +1,12 @@
-import { FarmError, limits } from '#contracts';
+import { DispatchProgress, FarmError, limits } from '#contracts';
 import type { JobFailure, JobRow, Kind, Next } from '#jobs';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql, rescueSql } from '../sql.js';
 import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';
+import { keepBudget } from '../usage/keep-budget.js';
+import { recordUsage } from '../usage/record-usage.js';
 import { completeDispatch, countRecovery, readStanding } from './complete-dispatch.js';
 import { exhaustLane } from './exhaust-lane.js';
 import { carryHandover } from './kept-handover.js';
@@ -45,6 +47,15 @@ export function dispatchKind(parts: TeamParts): Kind {
       await carryHandover(tx, job.id, job.epoch - 1, job.epoch);
     },
 
+    /** A sum that grows: said twice, or late, it counts once. At its budget the Task pauses. */
+    async onProgress(tx, job, { progress }) {
+      const said = DispatchProgress.safeParse(progress).data;
+      if (said === undefined) return;
+      const { task, dispatch } = await readStanding(tx, job);
+      await recordUsage(tx, dispatch, job.epoch, said.usage);
+      await keepBudget(parts, tx, task);
+    },
+
     onComplete: (tx, job, end) => completeDispatch(parts, tx, job, { ...end, prepared: asPrepared(end.prepared) }),
 
     onFail: (tx, job, failure) => failDispatch(parts, tx, job, failure),
@@ -73,8 +84,10 @@ export function dispatchKind(parts: TeamParts): Kind {
     /** The Dispatch closed with the cancel; what still arrives is kept and never merged (D9). */
     async onCancelled(tx, job, how, end) {
       const prepared = how === 'completed' && end ? asPrepared(end.prepared) : undefined;
-      if (!prepared?.commit) return;
+      if (prepared === undefined) return;
       const { task, dispatch } = await readStanding(tx, job);
+      if (prepared.result.usage !== undefined) await recordUsage(tx, dispatch, job.epoch, prepared.result.usage);
+      if (prepared.commit === null) return;
       await tx.run(rescueSql.add, {
         job: job.id,
         epoch: job.epoch,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type DispatchPayload, limits, newId, utf8Length } from '#contracts';
 import type { Transaction } from '#store';
+import { chooseAccount } from '../account/choose-account.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, Continuation, OpenedReason, Pins, TaskRow } from '../rows.js';
 import { dispatchSql, teamSql } from '../sql.js';
@@ -43,15 +44,17 @@ export async function openDispatch(
 
   const last =
     opening.causedBy === null ? undefined : await tx.first(dispatchSql.lastWorker, { assignment: assignment.id });
+  const account = await accountOf(parts, tx, task, pins);
   await parts.queue().submit(tx, {
     id,
     kind: 'dispatch',
     scope: task.id,
-    payload: payloadOf(task, assignment, pins, last?.worker),
+    payload: payloadOf(task, assignment, pins, { account, last: last?.worker }),
     pool: task.settings.pool,
     labels: labelsOf(task, pins),
     priority: task.settings.priority,
     limits: [`workflow:${task.workflow}`],
+    ...(account === undefined ? {} : { account }),
     held: task.status === 'paused',
     ...(last === undefined ? {} : { prefer: { worker: last.worker, ms: limits.preferMs } }),
     ...(opening.afterMs === undefined ? {} : { delay_ms: opening.afterMs }),
@@ -94,12 +97,14 @@ async function pinMember(tx: Transaction, task: TaskRow, member: string): Promis
     member: row.member,
     config_id: row.config_id,
     basis_id: row.basis_id,
-    provider: provider === undefined ? { kind: task.settings.default_provider } : chosen(provider),
+    provider: chosen(provider ?? { kind: task.settings.default_provider }, task),
   };
 }
 
-function chosen(provider: Pins['provider']): Pins['provider'] {
-  return { kind: provider.kind, model: provider.model, effort: provider.effort, sandbox: provider.sandbox };
+function chosen(provider: Pins['provider'], task: TaskRow): Pins['provider'] {
+  const { kind, model, effort, sandbox } = provider;
+  const account = provider.account ?? task.settings.default_account;
+  return { kind, ...(account === undefined ? {} : { account }), model, effort, sandbox };
 }
 
 /** Walls that are asked for are a label: a machine that cannot give them is never given the job. */
@@ -108,11 +113,19 @@ export function labelsOf(task: TaskRow, { provider: { sandbox } }: Pins): readon
   return walls ? [...task.settings.labels, 'sandbox:bwrap'] : task.settings.labels;
 }
 
+/** Where nothing is to be chosen no machine is asked for. */
+async function accountOf(parts: TeamParts, tx: Transaction, task: TaskRow, pins: Pins): Promise<string | undefined> {
+  const { kind: provider, account: named } = pins.provider;
+  const wish = { provider, named, pool: task.settings.pool, labels: labelsOf(task, pins) };
+  if (chooseAccount(wish, [], []) === undefined) return undefined;
+  return chooseAccount(wish, (await parts.machines?.(tx)) ?? [], await parts.queue().accounts(tx));
+}
+
 function payloadOf(
   task: TaskRow,
   assignment: AssignmentRow,
   pins: Pins,
-  last: string | undefined,
+  { account, last }: { readonly account: string | undefined; readonly last: string | undefined },
 ): z.output<typeof DispatchPayload> {
   const { kind, model, effort, sandbox } = pins.provider;
   return {
@@ -120,6 +133,7 @@ function payloadOf(
     member_id: assignment.member,
     title: task.title,
     provider: kind,
+    ...(account === undefined ? {} : { account }),
     ...(model === undefined ? {} : { model }),
     ...(effort === undefined ? {} : { effort }),
     ...(sandbox === undefined ? {} : { sandbox }),

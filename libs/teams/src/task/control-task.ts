@@ -20,7 +20,7 @@ export async function controlTask(
   const task = await lockTask(tx, input.task_id);
   const action = offeredAction(task, input.action_id);
   if (action.kind === 'resume')
-    return { kind: 'resume', status: (await resumeTask(parts, tx, task, actor.principal)).status };
+    return { kind: 'resume', status: (await resumeTask(parts, tx, task, actor.principal, input.budget)).status };
   const verifying = await verificationUnderWay(tx, task.id);
   if (verifying)
     return { kind: 'cancel', status: await cancelVerification(parts, tx, { task, run: verifying }, actor) };
@@ -75,6 +75,9 @@ async function cancelTask(parts: TeamParts, tx: Transaction, task: TaskRow, prin
   }
   await parts.queue().endQueued(tx, task.id, 'the Task was cancelled');
   await parts.queue().flagEnd(tx, task.id, 'cancel', 'the Task was cancelled');
-  tx.later(attentionSql.closeOfTask, { task: task.id, kinds: ['lane_exhausted', 'no_machine', 'source_unavailable'] });
+  tx.later(attentionSql.closeOfTask, {
+    task: task.id,
+    kinds: ['lane_exhausted', 'no_machine', 'source_unavailable', 'budget_exhausted'],
+  });
   return cancelled;
 }

@@ -1,5 +1,6 @@
 import { newId } from '#contracts';
 import type { Machine } from '#jobs';
+import { providerAskedFor } from '../account/choose-account.js';
 import type { TeamParts } from '../parts.js';
 import { attentionSql } from '../sql.js';
 
@@ -16,8 +17,16 @@ export async function noteMissingMachines(parts: TeamParts, live: readonly Machi
     if (!ours.some((waiting) => waiting.job === job)) await parts.database.run(attentionSql.closeOfJob, { job, kind });
   }
   for (const { job, scope, missing } of ours) {
-    const summary = `No machine that is here may run this. Missing: ${missing.join('; ')}.`;
+    const summary = `No machine that is here may run this. Missing: ${missing.map(told).join('; ')}.`;
     if (open.some((item) => item.job === job && item.summary === summary)) continue;
     await parts.database.run(attentionSql.open, { id: newId(), task: scope, job, kind, summary });
   }
 }
+
+/** A provider that no account is there for is told by its own name. */
+function told(lack: string): string {
+  const provider = lack.startsWith(account) ? providerAskedFor(lack.slice(account.length)) : undefined;
+  return provider === undefined ? lack : `provider ${provider} (an account of it that anybody may use)`;
+}
+
+const account = 'account ';

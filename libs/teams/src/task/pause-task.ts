@@ -10,7 +10,7 @@ interface Pause {
   readonly reason: z.output<typeof PauseReason>;
   /** For the person who must act. */
   readonly detail: string;
-  readonly attention?: 'source_unavailable' | 'lane_exhausted';
+  readonly attention?: 'source_unavailable' | 'lane_exhausted' | 'budget_exhausted';
 }
 
 /** The farm pauses a Task by itself. The caller holds its lock. */

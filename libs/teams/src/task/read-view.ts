@@ -12,11 +12,13 @@ import {
 } from '#contracts';
 import { diffStat } from '#git';
 import type { Queries, Transaction } from '#store';
+import { pauseText } from '../account/place-accounts.js';
 import type { PreparedView } from '../api.js';
 import { readVerification } from '../command-run/read-verification.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, TaskRow, TeamMemberRow } from '../rows.js';
 import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql, teamSql } from '../sql.js';
+import { readUsage } from '../usage/read-usage.js';
 import { actionsOf } from './actions.js';
 import { activitiesOf, toldTypes } from './activities.js';
 import { branchOf } from './branch.js';
@@ -48,14 +50,20 @@ export async function prepareView(parts: TeamParts, id: string): Promise<Prepare
 }
 
 /** The Task for people: derived from rows in one reading, without ids of Dispatches or Assignments (I24). @throws not_found */
-export async function readView(tx: Transaction, input: InputOf<typeof taskGet>, prepared: PreparedView): Promise<View> {
+export async function readView(
+  parts: TeamParts,
+  tx: Transaction,
+  input: InputOf<typeof taskGet>,
+  prepared: PreparedView,
+): Promise<View> {
   const task = await tx.first(taskSql.read, { task: input.task_id });
   if (!task) throw new FarmError('not_found', 'There is no such Task.');
   const id = task.id;
   const team = task.team_revision === null ? [] : await tx.all(teamSql.members, { revision: task.team_revision });
   const assignments = await tx.all(assignmentSql.ofTask, { task: id });
   const names = new Map(team.map((row) => [row.member, row.configuration.title ?? row.member]));
-  const result = await readResult(tx, task, assignments, prepared);
+  const usage = await readUsage(tx, id);
+  const result = await readResult(tx, task, assignments, { ...prepared, usage });
   const facts = await tx.all(taskSql.eventsOf, { task: id, types: toldTypes, limit: shownActivities });
   const lanes = await tx.first(dispatchSql.starting, { task: id });
   return {
@@ -70,8 +78,10 @@ export async function readView(tx: Transaction, input: InputOf<typeof taskGet>, 
     updated_at: task.updated_at.toISOString(),
     ended_at: task.ended_at?.toISOString() ?? null,
     team: await readTeam(tx, task, team, assignments),
-    attention: await readAttention(tx, task, result),
+    attention: [...(await readAttention(tx, task, result)), ...(await pausedAccounts(parts, tx, task))],
     actions: [...actionsOf(task)],
+    usage,
+    budget: task.settings.budget ?? null,
     result,
     rescues: (await tx.all(rescueSql.ofTask, { task: id })).map((row) => ({
       ref: `${row.job}/${row.epoch}/${row.commit}`,
@@ -121,7 +131,7 @@ async function readResult(
   tx: Queries,
   task: TaskRow,
   assignments: readonly AssignmentRow[],
-  prepared: PreparedView,
+  prepared: PreparedView & Pick<View, 'usage'>,
 ): Promise<View['result']> {
   const root = assignments.find((assignment) => assignment.id === task.root_assignment);
   if (task.status !== 'completed' || task.outcome === null || !root) return null;
@@ -140,17 +150,19 @@ async function readResult(
     base: root.line_base,
     ...prepared,
     isolation: said.isolation ?? null,
-    usage: usageOf(await tx.first(dispatchSql.usage, { task: task.id })),
     completed_at: boundary.recorded_at.toISOString(),
   };
 }
 
-function usageOf(
-  sums: { requests: number | null; input_tokens: number; output_tokens: number; cost_usd: number | null } | undefined,
-): NonNullable<View['result']>['usage'] {
-  if (!sums || sums.requests === null) return null;
-  const { requests, input_tokens, output_tokens, cost_usd } = sums;
-  return { requests, input_tokens, output_tokens, ...(cost_usd === null ? {} : { cost_usd }) };
+/** What waits for an account's limit to end, and until when. */
+async function pausedAccounts(parts: TeamParts, tx: Queries, task: TaskRow): Promise<View['attention']> {
+  if (task.status !== 'running') return [];
+  const paused = (await parts.queue().accounts(tx)).filter(({ paused_ms }) => paused_ms !== null);
+  if (paused.length === 0) return [];
+  const { jobs } = await parts.queue().list(tx, { scope: task.id, state: 'queued', limit: limits.lanesPerTask });
+  return paused
+    .filter(({ account }) => jobs.some((job) => job.account === account))
+    .map((state) => ({ kind: 'account_paused', summary: pauseText(state) }));
 }
 
 async function readAttention(tx: Queries, task: TaskRow, result: View['result']): Promise<View['attention']> {

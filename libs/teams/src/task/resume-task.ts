@@ -1,9 +1,11 @@
-import { FarmError } from '#contracts';
+import { type Budget, FarmError } from '#contracts';
 import type { Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { assignmentSql, attentionSql, dispatchSql, taskSql } from '../sql.js';
+import { requireBudget } from '../usage/keep-budget.js';
+import { usageSql } from '../usage-sql.js';
 import { record } from './events.js';
 
 /**
@@ -16,7 +18,10 @@ export async function resumeTask(
   tx: Transaction,
   task: TaskRow,
   principal: string,
+  budget?: Budget,
 ): Promise<TaskRow> {
+  await requireBudget(tx, task.id, budget ?? task.settings.budget);
+  if (budget !== undefined) await tx.run(usageSql.setBudget, { task: task.id, budget: JSON.stringify(budget) });
   const to = task.base === null ? 'preparing' : 'running';
   const resumed = await tx.first(taskSql.move, {
     task: task.id,
@@ -33,9 +38,12 @@ export async function resumeTask(
     type: 'task_resumed',
     source: 'operator',
     principal,
-    payload: { paused_for: task.pause_reason },
+    payload: { paused_for: task.pause_reason, ...(budget === undefined ? {} : { budget }) },
   });
-  tx.later(attentionSql.closeOfTask, { task: task.id, kinds: ['lane_exhausted', 'source_unavailable'] });
+  tx.later(attentionSql.closeOfTask, {
+    task: task.id,
+    kinds: ['lane_exhausted', 'source_unavailable', 'budget_exhausted'],
+  });
   if (to === 'preparing') {
     tx.afterCommit(() => parts.onPreparing?.(task.id));
     return resumed;

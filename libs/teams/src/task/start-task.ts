@@ -8,6 +8,7 @@ import {
   WorkflowDocument,
 } from '#contracts';
 import type { Transaction } from '#store';
+import { missingProviders } from '../account/missing-providers.js';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskSettings } from '../rows.js';
@@ -28,7 +29,7 @@ export async function startTask(
   starter: Actor,
   input: InputOf<typeof taskStart>,
 ): Promise<OutputOf<typeof taskStart>> {
-  const revision = await pinWorkflow(tx, input.workflow_id);
+  const { revision_no: revision, content } = await pinWorkflow(tx, input.workflow_id);
   const named = await sourceOf(tx, input);
   if (input.source.kind === 'bundle') await requireUpload(tx, starter.principal, input.source.sha256);
 
@@ -56,7 +57,8 @@ export async function startTask(
     },
   });
   tx.afterCommit(() => parts.onPreparing?.(id));
-  return { task_id: id, status: 'preparing' };
+  const warnings = await warningsOf(parts, tx, input, content);
+  return { task_id: id, status: 'preparing', ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
 }
 
 async function sourceOf(tx: Transaction, input: InputOf<typeof taskStart>): Promise<NamedSource | undefined> {
@@ -69,7 +71,17 @@ function originOf({ source: { name, url, ref } }: NamedSource) {
   return { ...(name !== null && { repository: name }), url, ...(ref !== null && { ref }) };
 }
 
-async function pinWorkflow(tx: Transaction, id: string): Promise<number> {
+async function warningsOf(
+  parts: TeamParts,
+  tx: Transaction,
+  input: InputOf<typeof taskStart>,
+  content: unknown,
+): Promise<readonly string[]> {
+  const { default_provider: provider, default_account: account, pool, labels } = settingsOf(parts, input, undefined);
+  return missingProviders(content, (await parts.machines?.(tx)) ?? [], { provider, account, pool, labels });
+}
+
+async function pinWorkflow(tx: Transaction, id: string): Promise<{ revision_no: number; content: unknown }> {
   const row = await tx.first(workflowSql.get, { id, revision_no: null });
   if (!row)
     throw new FarmError('not_found', 'There is no such published workflow.', {
@@ -81,7 +93,7 @@ async function pinWorkflow(tx: Transaction, id: string): Promise<number> {
       hint: 'Publish a workflow whose lead has no children and start the Task on that one.',
     });
   }
-  return row.revision_no;
+  return row;
 }
 
 async function requireUpload(tx: Transaction, principal: string, sha256: string): Promise<void> {
@@ -106,7 +118,9 @@ function settingsOf(
     priority: input.priority,
     files: input.files,
     ...verifyOf(input, ofRepository),
-    default_provider: parts.defaultProvider ?? 'scripted',
+    default_provider: input.provider ?? parts.defaultProvider ?? 'scripted',
+    ...(input.account === undefined ? {} : { default_account: input.account }),
+    ...(input.budget === undefined ? {} : { budget: input.budget }),
     children_limit: limits.childAssignmentsPerAssignment,
     retry_limit: limits.retriesPerAssignment,
   };

@@ -8,19 +8,28 @@ import {
   type workflowSearch,
 } from '#contracts';
 import type { Transaction } from '#store';
+import { missingProviders } from '../account/missing-providers.js';
 import { decodeCursor, encodeCursor } from '../cursor.js';
+import type { TeamParts } from '../parts.js';
 import { workflowSql } from '../sql.js';
 import { parseWorkflow } from './parse-workflow.js';
 import { publishWorkflow } from './publish.js';
 
 /** Checks a document and publishes it; what is wrong is an answer, all of it at once. */
 export async function importWorkflow(
+  parts: Pick<TeamParts, 'machines' | 'defaultProvider'>,
   tx: Transaction,
   input: InputOf<typeof workflowImport>,
 ): Promise<OutputOf<typeof workflowImport>> {
   const parsed = parseWorkflow(input.document);
   if (!parsed.ok) return { accepted: false, issues: [...parsed.issues] };
-  return { accepted: true, ...(await publishWorkflow(tx, parsed.document)) };
+  const published = await publishWorkflow(tx, parsed.document);
+  const warnings = missingProviders(parsed.document, (await parts.machines?.(tx)) ?? [], {
+    pool: 'default',
+    labels: [],
+    provider: parts.defaultProvider ?? 'scripted',
+  });
+  return { accepted: true, ...published, ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
 }
 
 export async function searchWorkflows(

@@ -1,5 +1,6 @@
 import type { Operation } from '#gate';
 import type { Services } from '../../farm.js';
+import { accountListOperation, accountResumeOperation } from './accounts.js';
 import {
   jobSubmitOperation,
   queueCancelOperation,
@@ -31,4 +32,6 @@ export const adminOperations: readonly Operation<Services>[] = [
   queueRedriveOperation,
   jobSubmitOperation,
   quotaSetOperation,
+  accountListOperation,
+  accountResumeOperation,
 ];

@@ -2,17 +2,19 @@ import { limits, status } from '#contracts';
 import { readFarm } from '#store';
 import { operation } from '../../operation.js';
 import { version } from '../../version.js';
+import { accountViews } from './account-views.js';
 
 export const statusOperation = operation(
   status,
   { catalogue: 'operator', class: 'read', ceiling: 'on' },
   {
     async run(_input, _, { services }, tx) {
-      const [farm, workers, jobs, tasks, attention] = await Promise.all([
+      const [farm, workers, jobs, tasks, accounts, attention] = await Promise.all([
         readFarm(tx),
         services.identity.workers.list(tx),
         services.queue.counts(tx),
         services.teams.tasks.counts(tx),
+        services.queue.accounts(tx),
         services.teams.tasks.attention(tx, limits.pageMax),
       ]);
       const here = workers.filter(({ state }) => state !== 'silent' && state !== 'gone');
@@ -29,6 +31,7 @@ export const statusOperation = operation(
         },
         jobs,
         tasks,
+        accounts: [...accountViews(workers, accounts)],
         attention: [...attention],
       };
     },

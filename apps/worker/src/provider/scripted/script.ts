@@ -1,6 +1,6 @@
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { limits } from '#contracts';
+import { type Mistake, readCheckedYaml } from '../../checked-yaml.js';
 
 /**
  * A script for the scripted provider: what a model would do, without one. A list of steps for the first turn, others for the
@@ -126,11 +126,8 @@ const Script = z.strictObject({
 });
 export type Script = z.output<typeof Script>;
 
-/** One mistake of a script; the line counts from 1 in the script itself. */
-export interface ScriptMistake {
-  readonly line: number;
-  readonly message: string;
-}
+/** The line counts from 1 in the script itself. */
+export type ScriptMistake = Mistake;
 
 export type ParsedScript =
   | { readonly ok: true; readonly script: Script }
@@ -138,54 +135,8 @@ export type ParsedScript =
 
 /** Reads a script; names all its mistakes at once. */
 export function parseScript(source: string): ParsedScript {
-  const lines = new LineCounter();
-  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
-  if (document.errors.length > 0) {
-    return failed(document.errors.map(({ pos, message }) => ({ line: lines.linePos(pos[0]).line, message })));
-  }
-  const parsed = Script.safeParse(contentOf(document));
-  if (parsed.success) return { ok: true, script: parsed.data };
-  const { issues } = parsed.error;
-  // A step with an unknown action has no action as well; say it once.
-  const unknown = new Set(
-    issues.filter((issue) => issue.code === 'unrecognized_keys').map((issue) => issue.path.join('.')),
-  );
-  const line = (path: readonly PropertyKey[], key?: string) => lines.linePos(offsetOf(document, path, key)).line;
-  return failed(
-    issues
-      .filter((issue) => issue.code !== 'custom' || !unknown.has(issue.path.join('.')))
-      .flatMap((issue) =>
-        issue.code === 'unrecognized_keys'
-          ? issue.keys.map((key) => ({ line: line(issue.path, key), message: `There is no ${key} here` }))
-          : [{ line: line(issue.path), message: `${issue.path.map(String).join('.') || 'script'}: ${issue.message}` }],
-      ),
-  );
-}
-
-function failed(mistakes: readonly ScriptMistake[]): ParsedScript {
-  return { ok: false, mistakes: mistakes.toSorted((a, b) => a.line - b.line) };
-}
-
-/** Too many aliases make `toJS` throw: a script that grows without end is no script. */
-function contentOf(document: Document): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 100 });
-  } catch {
-    return undefined;
-  }
-}
-
-/** Where a path stands in the text; the nearest node above it where it is missing. */
-function offsetOf(document: Document, path: readonly PropertyKey[], key?: string): number {
-  for (let length = path.length; length >= 0; length -= 1) {
-    const node: unknown = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
-    if (key !== undefined && isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && item.key.value === key);
-      if (isNode(pair?.key) && pair.key.range) return pair.key.range[0];
-    }
-    if (isNode(node) && node.range) return node.range[0];
-  }
-  return 0;
+  const read = readCheckedYaml(source, Script);
+  return read.ok ? { ok: true, script: read.value } : read;
 }
 
 function spellOut(raw: unknown): unknown {

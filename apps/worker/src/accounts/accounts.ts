@@ -1,0 +1,196 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { type AccountOffer, FarmError, Label } from '#contracts';
+import { faultOf, type Log } from '../log.js';
+import type { Availability, Provider, SessionAccount } from '../provider/port.js';
+import { type AccountEntry, type Price, pathIn, readKey, readWorkerFile, type WorkerFile } from './worker-file.js';
+
+/** An account, ready for one session. */
+export interface ReadyAccount {
+  readonly provider: Provider;
+  readonly account: SessionAccount;
+  readonly program?: string;
+  /** Arguments of the program, for an ACP agent. */
+  readonly arguments?: readonly string[];
+}
+
+/** What was found of an account, and what mends it. */
+export interface AccountFinding {
+  readonly name: string;
+  readonly provider: string;
+  readonly found: Availability;
+}
+
+interface AccountsNeed {
+  /** The worker's own folder. */
+  readonly home: string;
+  readonly host: string;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Throws FarmError where no real agent may run on this machine (H28). */
+  readonly requireWalls: () => void;
+  readonly log: Log;
+}
+
+/** The variable in which each program wants its key, and the one that names the folder of its login. */
+const wants: Readonly<Record<string, { readonly key: string; readonly login: string }>> = {
+  claude: { key: 'ANTHROPIC_API_KEY', login: 'CLAUDE_CONFIG_DIR' },
+  codex: { key: 'OPENAI_API_KEY', login: 'CODEX_HOME' },
+};
+
+/** Costs nothing and needs no login. */
+const builtIn = 'scripted';
+
+/**
+ * The provider accounts of this machine: those of its owner's file, and for a provider that the file does not name the owner's own
+ * login. Looked at once a minute, so that a login or an edit is seen without a restart; a file that does not hold any more leaves
+ * what was read before.
+ */
+export class Accounts {
+  private offered: readonly AccountOffer[] = [];
+
+  private constructor(
+    private readonly need: AccountsNeed,
+    private file: WorkerFile,
+  ) {}
+
+  /** @throws FarmError `misconfigured` when the owner's file does not hold */
+  static async open(need: AccountsNeed): Promise<Accounts> {
+    return new Accounts(need, await readWorkerFile(need.home));
+  }
+
+  /** For the beat, as of the last look; in the owner's order. */
+  get offers(): readonly AccountOffer[] {
+    return this.offered;
+  }
+
+  get prices(): Readonly<Record<string, Price>> {
+    return this.file.prices;
+  }
+
+  get names(): readonly string[] {
+    return Object.keys(this.entries());
+  }
+
+  /** Reads the file again and asks each provider; spends nothing. */
+  async look(): Promise<void> {
+    try {
+      this.file = await readWorkerFile(this.need.home);
+    } catch (error) {
+      this.need.log.error(
+        { fault: faultOf(error) },
+        'the configuration of this worker does not hold: the last one stands',
+      );
+    }
+    const entries = this.entries();
+    this.offered = await Promise.all(
+      Object.entries(entries).map(async ([name, entry]) => offerOf(name, entry, (await this.find(name)).found)),
+    );
+  }
+
+  /** What an account lacks, if anything. */
+  async find(name: string): Promise<AccountFinding> {
+    const provider = this.entries()[name]?.provider ?? '';
+    try {
+      const ready = await this.ready(name);
+      if (provider !== builtIn) this.need.requireWalls();
+      const { account, program } = ready;
+      const found = await ready.provider.availability({ account, ...(program === undefined ? {} : { program }) });
+      return { name, provider, found };
+    } catch (error) {
+      if (!(error instanceof FarmError))
+        this.need.log.warn({ account: name, fault: faultOf(error) }, 'an account could not be looked at');
+      const reason = error instanceof FarmError ? error.detail : 'Its provider could not be looked at.';
+      const fix = (error instanceof FarmError ? error.hint : undefined) ?? "See the worker's log.";
+      return { name, provider, found: { usable: false, code: 'environment', reason, fix } };
+    }
+  }
+
+  /** @throws FarmError `misconfigured`: no such account, no such provider, a key that is not there, a model that it may not use */
+  async ready(name: string, model?: string): Promise<ReadyAccount> {
+    const entry = this.entries()[name];
+    if (entry === undefined)
+      throw new FarmError('misconfigured', `This worker has no account ${name}.`, { hint: 'See its worker.yaml.' });
+    const provider = this.need.providers.get(entry.provider);
+    if (provider === undefined)
+      throw new FarmError('misconfigured', `This worker has no provider ${entry.provider}.`, {
+        hint: 'Update the worker.',
+      });
+    if (model !== undefined && entry.models?.includes(model) === false)
+      throw new FarmError('misconfigured', `The account ${name} may not use the model that is asked for.`, {
+        hint: 'Add it to `models` of the account in worker.yaml, or name another account.',
+      });
+    const [program, ...rest] = entry.command ?? [entry.program];
+    return {
+      provider,
+      account: await this.sessionAccount(name, entry),
+      ...(program === undefined ? {} : { program }),
+      ...(rest.length === 0 ? {} : { arguments: rest.filter((word) => word !== undefined) }),
+    };
+  }
+
+  private async sessionAccount(name: string, entry: AccountEntry): Promise<SessionAccount> {
+    const { home, environment } = this.need;
+    const wanted = wants[entry.provider];
+    const key = entry.key === undefined ? undefined : await readKey(home, entry.key, environment);
+    const keyName = entry.key?.name ?? wanted?.key;
+    if (key !== undefined && keyName === undefined)
+      throw new FarmError('misconfigured', `The key of the account ${name} has no name.`, {
+        hint: 'Name the variable in which its program wants it: `key: {file: …, name: …}`.',
+      });
+    return {
+      name,
+      environment: {
+        ...(entry.login === undefined || wanted === undefined ? {} : { [wanted.login]: pathIn(home, entry.login) }),
+        ...entry.environment,
+      },
+      secrets: key === undefined || keyName === undefined ? {} : { [keyName]: key },
+      ...(entry.upstream === undefined ? {} : { upstream: entry.upstream }),
+      billing: billingOf(entry),
+    };
+  }
+
+  /** Of the file, and for each provider that it does not name the login of this machine's owner. */
+  private entries(): Readonly<Record<string, AccountEntry>> {
+    const { accounts } = this.file;
+    const named = new Set<string>(Object.values(accounts).map(({ provider }) => provider));
+    const own = [...this.need.providers.keys()].filter((provider) => provider !== builtIn && !named.has(provider));
+    return { ...accounts, ...Object.fromEntries(own.flatMap((provider) => this.ownLogin(provider))) };
+  }
+
+  private ownLogin(provider: string): [string, AccountEntry][] {
+    const { host, environment } = this.need;
+    const name = Label.safeParse(
+      `${provider}.${host.toLowerCase().replaceAll(/[^a-z0-9.-]+/g, '-')}`.slice(0, 64),
+    ).data;
+    if (name === undefined || (provider !== 'claude' && provider !== 'codex')) return [];
+    const login =
+      provider === 'claude' ? environment.CLAUDE_CONFIG_DIR : (environment.CODEX_HOME ?? join(homedir(), '.codex'));
+    const entry = {
+      provider,
+      environment: {},
+      use: 'any',
+      failover: [],
+      ...(login === undefined ? {} : { login }),
+    } as const;
+    return [[name, { ...entry, failover: [] }]];
+  }
+}
+
+function billingOf({ billing, key }: AccountEntry): SessionAccount['billing'] {
+  return billing ?? (key === undefined ? 'plan' : 'metered');
+}
+
+function offerOf(name: string, entry: AccountEntry, found: Availability): AccountOffer {
+  const { provider, use, failover } = entry;
+  const lacks = found.usable ? undefined : `${found.reason} ${found.fix}`.slice(0, 500);
+  return {
+    name,
+    provider,
+    usable: found.usable,
+    ...(lacks === undefined ? {} : { reason: lacks }),
+    billing: billingOf(entry),
+    use,
+    failover: [...failover],
+  };
+}

@@ -1,0 +1,161 @@
+import { stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { Billing, FarmError, Label, limits, ProviderKind, VariableName } from '#contracts';
+import { readCheckedYaml } from '../checked-yaml.js';
+import { readIfThere } from '../private-file.js';
+
+/** US dollars for a million tokens, at list price. */
+const Price = z.strictObject({
+  input: z.number().min(0),
+  output: z.number().min(0),
+  cache_read: z.number().min(0).optional(),
+});
+export type Price = z.output<typeof Price>;
+
+const path = z.string().min(1).max(limits.pathBytes);
+const absolute = path.refine(isAbsolute, { error: 'must be an absolute path' });
+
+/** Where a key is read at the moment it is needed: never the key itself. */
+const KeyReference = z
+  .strictObject({
+    /** A file of mode 0600 that holds the key and nothing else. */
+    file: path.optional(),
+    /** A variable of the worker's own environment. */
+    env: VariableName.optional(),
+    /** The variable that the provider's program wants it in; its usual one by default. */
+    name: VariableName.optional(),
+  })
+  .refine(({ file, env }) => (file === undefined) !== (env === undefined), {
+    error: 'must name a file or env, one of them',
+  });
+export type KeyReference = z.output<typeof KeyReference>;
+
+const AccountEntry = z.strictObject({
+  provider: ProviderKind,
+  /** The folder of the program's own login (CLAUDE_CONFIG_DIR, CODEX_HOME). */
+  login: path.optional(),
+  key: KeyReference.optional(),
+  /** Not secret: what else its program is told. */
+  environment: z.record(VariableName, z.string().max(4096)).default({}),
+  /** Models that it may be asked for; any by default. */
+  models: z.array(z.string().min(1).max(limits.modelChars)).min(1).optional(),
+  /** Who pays: a plan by default, a key by the request. */
+  billing: Billing.optional(),
+  /** Base URL of the model's API. */
+  upstream: z.url({ protocol: /^https?$/ }).optional(),
+  program: absolute.optional(),
+  /** Of an ACP agent: the program and its arguments. */
+  command: z.array(z.string().min(1)).min(1).optional(),
+  use: z.enum(['any', 'named']).default('any'),
+  failover: z.array(Label).max(8).default([]),
+});
+export type AccountEntry = z.output<typeof AccountEntry>;
+
+const WorkerFile = z
+  .strictObject({
+    accounts: z.record(Label, AccountEntry).default({}),
+    /** By the model's name: instead of the built-in list. */
+    prices: z.record(z.string().min(1).max(limits.modelChars), Price).default({}),
+    /** What the owner of this machine says of sandboxes; the environment of the worker stands before it. */
+    sandbox: z
+      .strictObject({
+        rung: z.enum(['auto', 'none', 'process', 'bwrap']).optional(),
+        unsafe: z.boolean().optional(),
+        readable: z.array(absolute).optional(),
+        hidden: z.array(absolute).optional(),
+        private_hosts: z.array(z.string().min(1)).optional(),
+      })
+      .default({}),
+    disk: z.strictObject({ floor_mb: z.int().min(0).optional(), cache_mb: z.int().min(0).optional() }).default({}),
+  })
+  .superRefine(({ accounts }, context) => {
+    if (Object.keys(accounts).length > 64)
+      context.addIssue({ code: 'custom', path: ['accounts'], message: 'at most 64' });
+    for (const [name, entry] of Object.entries(accounts)) {
+      const say = (at: string, message: string) =>
+        context.addIssue({ code: 'custom', path: ['accounts', name, at], message });
+      if (entry.login !== undefined && entry.key !== undefined) say('key', 'has a login already: one of them');
+      if (entry.provider === 'acp' && entry.command === undefined) say('provider', 'acp needs a command');
+      if (entry.provider !== 'acp' && entry.command !== undefined) say('command', 'is for acp; name a program');
+      if (entry.command !== undefined && !isAbsolute(entry.command[0] ?? ''))
+        say('command', 'must begin with an absolute path');
+      if (entry.login !== undefined && !['claude', 'codex'].includes(entry.provider))
+        say('login', 'is for claude and codex');
+      if (name.startsWith('provider:')) say('provider', 'no account may be named so');
+      for (const other of entry.failover) {
+        if (other === name || accounts[other]?.provider !== entry.provider)
+          say('failover', `${other} is no other account of ${entry.provider} here`);
+      }
+    }
+  });
+export type WorkerFile = z.output<typeof WorkerFile>;
+
+export const workerFileName = 'worker.yaml';
+
+/**
+ * The machine owner's own file, `<worker home>/worker.yaml`; none is an empty one.
+ *
+ * @throws FarmError `misconfigured` with all that is wrong, each with its line; never a value
+ */
+export async function readWorkerFile(home: string): Promise<WorkerFile> {
+  const file = join(home, workerFileName);
+  const source = await readIfThere(file);
+  if (source === undefined) return WorkerFile.parse({});
+  await requireOwn(file, 0o022, 'Others may write');
+  const read = readCheckedYaml(source, WorkerFile);
+  if (read.ok) return read.value;
+  const said = read.mistakes.map(({ line, message }) => `line ${line}: ${message}`).join('; ');
+  throw new FarmError('misconfigured', `${file} does not hold. ${said}.`, {
+    hint: 'Correct it and start the worker again.',
+  });
+}
+
+/**
+ * A path of the file: absolute, below the person's home with `~/`, else beside the file.
+ */
+export function pathIn(home: string, given: string): string {
+  return given.startsWith('~/') ? join(homedir(), given.slice(2)) : resolve(home, given);
+}
+
+/**
+ * The key that a reference names, without the line end.
+ *
+ * @throws FarmError `misconfigured` where it is missing, empty, or others may read it; never the key
+ */
+export async function readKey(
+  home: string,
+  { file, env }: KeyReference,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  if (file === undefined) return keyOf(environment[env ?? ''], `The variable ${env ?? ''} of the worker is not set.`);
+  const at = pathIn(home, file);
+  const text = await readIfThere(at);
+  if (text !== undefined) await requireOwn(at, 0o077, 'Others may read');
+  return keyOf(text, `There is no key in ${at}.`);
+}
+
+function keyOf(text: string | undefined, missing: string): string {
+  const key = text?.trim() ?? '';
+  if (key !== '' && !/[\s\0]/.test(key)) return key;
+  throw new FarmError('misconfigured', missing, { hint: 'Put the key there, alone on one line.' });
+}
+
+/** Of this user or root, and closed to those bits of others. */
+async function requireOwn(file: string, closed: number, what: string): Promise<void> {
+  const { mode, uid } = await stat(file);
+  const mine = process.getuid?.() ?? uid;
+  if (uid !== mine && uid !== 0)
+    throw new FarmError('misconfigured', `${file} belongs to somebody else.`, {
+      hint: `chown it to the worker's user.`,
+    });
+  if ((mode & closed) === 0) return;
+  const wanted = closed === 0o077 ? '600' : 'go-w';
+  throw new FarmError('misconfigured', `${what} ${file}.`, { hint: `chmod ${wanted} '${file}'` });
+}
+
+/** Where the login of an account lies that names no folder, in the worker's home. */
+export function loginFolder(home: string, account: string): string {
+  return join(home, 'logins', account.replaceAll('/', '_'));
+}
