@@ -5,9 +5,8 @@ import { execa } from 'execa';
 import { FarmError } from '#contracts';
 import { findBubblewrap } from './bubblewrap.js';
 import { openSandbox } from './open-sandbox.js';
-import { hasOwnPidMax } from './pid-ceiling.js';
 import { type SandboxRung, sandboxRungs } from './rules.js';
-import { controlGroups } from './tree-limits.js';
+import { controlGroups, countsProcesses } from './tree-limits.js';
 
 /** What came of running one rung on this machine. */
 export interface RungProof {
@@ -84,8 +83,7 @@ async function proveIn(rung: Exclude<SandboxRung, 'none'>, folder: string): Prom
 
 async function toldOf(rung: SandboxRung): Promise<string> {
   const groups = await controlGroups();
-  const isRoot = process.getuid?.() === 0;
-  const counted = !isRoot || (rung === 'bwrap' && hasOwnPidMax());
+  const counted = await countsProcesses(rung === 'bwrap');
   const limit = groups === undefined ? `rlimits${counted ? '' : ', and root has no limit of processes'}` : 'a cgroup';
   if (rung === 'process') return `limits by ${limit}; no walls around files and the network`;
   const bubblewrap = await findBubblewrap(process.env.PATH ?? '');
@@ -97,8 +95,8 @@ async function whyNot(stderr: string): Promise<{ readonly found: string; readonl
   const said = stderr.trim().split('\n').at(-1)?.slice(0, 200) ?? '';
   if (/uid map|setting up uid/i.test(said) || /RTM_NEWADDR/.test(said)) {
     return {
-      found: `AppArmor forbids user namespaces to bubblewrap (${said})`,
-      fix: 'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap that allows userns.',
+      found: `user namespaces may not be given users: AppArmor forbids it, or root lacks CAP_SETFCAP (${said})`,
+      fix: 'sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap that allows userns; in a container --cap-add SETFCAP.',
     };
   }
   if (/mount proc|proc on/i.test(said)) {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { limits } from '#contracts';
 import { ControlGroups } from './control-group.js';
-import { hasOwnPidMax, pidCeiling } from './pid-ceiling.js';
+import { pidCeiling } from './pid-ceiling.js';
 import type { SandboxLimits } from './rules.js';
 
 /** How the limits of one tree are held. */
@@ -47,10 +47,16 @@ export async function limitTree(name: string, wanted: SandboxLimits, walled: boo
   // a namespace of users counts its own; without one all that the user runs are counted together
   const count = isRoot ? [] : [processCount(wanted.pids + (walled ? 0 : tasksOfUser()))];
   return {
-    outside: isRoot && walled && hasOwnPidMax() ? pidCeiling(wanted.pids) : [],
+    outside: (isRoot && walled ? await pidCeiling(wanted.pids) : undefined) ?? [],
     inside: ['nice', '-n', '5', 'prlimit', ...count, data, '--core=0:0', '--'],
     remove,
   };
+}
+
+/** Whether processes are counted here: those of root only in a cgroup, or behind walls by a namespace. */
+export async function countsProcesses(walled: boolean): Promise<boolean> {
+  if ((await controlGroups()) !== undefined || process.getuid?.() !== 0) return true;
+  return walled && (await pidCeiling(limits.sandboxPids)) !== undefined;
 }
 
 const processCount = (most: number): string => `--nproc=${most}:${most}`;
