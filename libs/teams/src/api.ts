@@ -117,6 +117,8 @@ export interface Teams {
     retestLanes(): Promise<readonly string[]>;
     /** Opens and closes the attention item `no_machine`. */
     noteMissingMachines(live: readonly Machine[]): Promise<void>;
+    /** Waiting jobs go under an account that can run them; answers the jobs that were moved. */
+    placeAccounts(): Promise<readonly string[]>;
     /** Uploads of an hour ago that no Task names. Answers how many. */
     expireSources(): Promise<number>;
     /** Mirrors that no Task used for two weeks. Answers how many. */
@@ -125,5 +127,3 @@ export interface Teams {
   /** Breaks off what waits for an origin. After the sweeps have stopped. */
   close(): Promise<void>;
 }
-    /** Waiting jobs go under an account that can run them; answers the jobs that were moved. */
-    placeAccounts(): Promise<readonly string[]>;

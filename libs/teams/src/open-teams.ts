@@ -76,10 +76,10 @@ export function openTeams(parts: TeamParts): Teams {
       prepareTasks: (atMostMs = limits.sweepMs) => preparation.look(atMostMs),
       retestLanes: () => retestLanes(parts),
       noteMissingMachines: (live) => noteMissingMachines(parts, live),
+      placeAccounts: async () => placeAccounts(parts, (await parts.machines?.(parts.database)) ?? []),
       expireSources: () => expireSources(parts),
       expireMirrors: () => expireMirrors(parts),
     },
     close: () => preparation.close(),
   };
 }
-      placeAccounts: async () => placeAccounts(parts, (await parts.machines?.(parts.database)) ?? []),

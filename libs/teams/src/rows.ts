@@ -27,11 +27,11 @@ export interface TaskSettings {
   readonly verify?: { readonly command: string; readonly timeout_seconds: number } | undefined;
   readonly children_limit: number;
   readonly retry_limit: number;
-}
   /** Account of members that name none. */
   readonly default_account?: string | undefined;
   /** The one setting that may change: by Resume. */
   readonly budget?: Budget | undefined;
+}
 
 /** A Task's source that the controller fetches by itself. */
 export interface RepositorySource {
@@ -142,9 +142,9 @@ export interface Pins {
   readonly basis_id: string;
   readonly provider: {
     readonly kind: string;
-    readonly model?: string | undefined;
     /** Only where the workflow or the Task names it; else the farm chooses. */
     readonly account?: string | undefined;
+    readonly model?: string | undefined;
     readonly effort?: string | undefined;
     readonly sandbox?: MemberProvider['sandbox'];
   };
