@@ -1,7 +1,7 @@
 import { identityMigration } from '#gate';
 import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
-import { commandRunsMigration, repositoriesMigration, teamsMigration, usageMigration } from '#teams';
+import { commandRunsMigration, pushesMigration, repositoriesMigration, teamsMigration, usageMigration } from '#teams';
 
 /** The whole schema, step by step. */
 export const migrations: readonly Migration[] = [
@@ -12,5 +12,6 @@ export const migrations: readonly Migration[] = [
   repositoriesMigration,
   usageMigration,
   commandRunsMigration,
+  pushesMigration,
   leaseCountMigration,
 ];

@@ -21,4 +21,6 @@ export const objectPaths = {
   source: '/v1/sources/:sha256',
   /** GET, person: the Task's branch as a bundle. */
   result: '/v1/tasks/:task/bundle',
+  /** GET, person: what the Task changed, as a mailbox for `git am`. */
+  patch: '/v1/tasks/:task/patch',
 } as const;

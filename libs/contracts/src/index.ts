@@ -110,7 +110,7 @@ export {
   VariableName,
 } from './repositories.js';
 export { systemCodeOf } from './system-code.js';
-export { CiApproval, PullRequest, taskDiff, taskPush } from './task-out.js';
+export { CiApproval, ForgeKind, PullRequest, taskDiff, taskPush } from './task-out.js';
 export {
   Activity,
   Attention,

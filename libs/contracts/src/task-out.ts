@@ -45,6 +45,9 @@ export const PullRequest = z.strictObject({
 });
 export type PullRequest = z.output<typeof PullRequest>;
 
+export const ForgeKind = z.enum(['github', 'gitlab', 'gitea']);
+export type ForgeKind = z.output<typeof ForgeKind>;
+
 export const taskPush = contract({
   name: 'task_push',
   summary: 'Push the branch of a Task to the origin of its repository; on request with a pull request.',
@@ -56,6 +59,8 @@ export const taskPush = contract({
     body: proseBytes(limits.pullRequestBytes).optional(),
     /** Branch that the pull request goes to; else the default branch. */
     target: z.string().min(1).max(255).optional(),
+    /** What the origin's host is; else told from its name or its answers. */
+    forge: ForgeKind.optional(),
     /** The digest of the changes to CI files, from a call before: a person has read them. */
     approve: z.string().max(80).optional(),
   }),
@@ -63,7 +68,7 @@ export const taskPush = contract({
     state: z.enum(['pushed', 'waiting_for_approval']),
     branch: z.string(),
     commit: ObjectId,
-    /** The origin held this commit under this branch already. */
+    /** Nothing was sent: the origin had it before this call. */
     already: z.boolean(),
     approval: CiApproval.nullable(),
     pull_request: PullRequest.nullable(),

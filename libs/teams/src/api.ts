@@ -11,8 +11,10 @@ import type {
   repoList,
   setWorkPlan,
   taskControl,
+  taskDiff,
   taskEvents,
   taskGet,
+  taskPush,
   taskSearch,
   taskStart,
   workflowGet,
@@ -21,6 +23,7 @@ import type {
 } from '#contracts';
 import type { Kind, Machine } from '#jobs';
 import type { Transaction } from '#store';
+import type { Pusher } from './out/push-task.js';
 import type { Roads } from './roads/roads.js';
 import type { Registrar } from './source/add-repository.js';
 import type { AskedOrigin } from './source/check-repository.js';
@@ -95,6 +98,12 @@ export interface Teams {
   readonly commands: {
     /** Files, outside any transaction. @throws not_found, invalid_input */
     readOutput(input: InputOf<typeof commandRunOutputRead>): Promise<OutputOf<typeof commandRunOutputRead>>;
+  };
+  readonly out: {
+    /** Git, outside any transaction. @throws not_found */
+    diff(input: InputOf<typeof taskDiff>): Promise<OutputOf<typeof taskDiff>>;
+    /** The origin, outside any transaction; safe to repeat (A12.22). */
+    push(pusher: Pusher, input: InputOf<typeof taskPush>, signal: AbortSignal): Promise<OutputOf<typeof taskPush>>;
   };
   readonly members: {
     context(tx: Transaction, caller: MemberCaller): Promise<OutputOf<typeof getCurrentContext>>;

@@ -7,6 +7,8 @@ import { dispatchKind } from './dispatch/dispatch-kind.js';
 import { readContext } from './member/read-context.js';
 import { reportCheckpoint } from './member/report-checkpoint.js';
 import { setPlan } from './member/set-plan.js';
+import { diffTask } from './out/diff-task.js';
+import { pushTask } from './out/push-task.js';
 import type { TeamParts } from './parts.js';
 import { openRoads } from './roads/open-roads.js';
 import { addRepository, readWantedUrl } from './source/add-repository.js';
@@ -67,6 +69,10 @@ export function openTeams(parts: TeamParts): Teams {
       },
     },
     commands: { readOutput: (input) => readOutput(parts, input) },
+    out: {
+      diff: (input) => diffTask(parts, input),
+      push: (pusher, input, signal) => pushTask(parts, pusher, input, signal),
+    },
     members: {
       context: (tx, caller) => readContext(parts, tx, caller),
       setPlan: (tx, caller, input) => setPlan(parts, tx, caller, input),

@@ -9,6 +9,7 @@ import type {
   FileReference,
   MemberCapabilities,
   MemberProvider,
+  PullRequest,
   TaskSource,
   TaskStatus,
   WorkPlan,
@@ -221,6 +222,19 @@ export type Continuation =
       readonly control_revision: number;
       readonly pause_reason: string;
     };
+
+export interface PushRow {
+  readonly task: string;
+  readonly commit: string;
+  readonly repository: string;
+  readonly branch: string;
+  readonly state: 'waiting' | 'pending' | 'pushed' | 'moved';
+  readonly approval: string | null;
+  readonly approved_by: string | null;
+  readonly asked_by: string;
+  readonly pull_request: PullRequest | null;
+  readonly settled_at: Date | null;
+}
 
 export interface CommandRunRow {
   readonly id: string;

@@ -1,5 +1,13 @@
 import { statement } from '#store';
-import type { AssignmentRow, CommandRunRow, DispatchRow, RepositoryRow, TaskRow, TeamMemberRow } from './rows.js';
+import type {
+  AssignmentRow,
+  CommandRunRow,
+  DispatchRow,
+  PushRow,
+  RepositoryRow,
+  TaskRow,
+  TeamMemberRow,
+} from './rows.js';
 
 const taskColumns = `id, seq, title, workflow, revision_no, prompt, started_by, status, outcome, control_revision, pause_reason,
   pause_detail, source, settings, base, team_revision, root_assignment, created_at, updated_at, ended_at`;
@@ -509,6 +517,44 @@ export const commandRunSql = {
        output_complete = $output_complete, ended_at = clock_timestamp()
      where id = $id and ${runGoesOn}
      returning ${commandRunColumns}`,
+  ),
+} as const;
+
+const pushColumns = `task, commit, repository, branch, state, approval, approved_by, asked_by, pull_request, settled_at`;
+
+export const pushSql = {
+  read: statement<PushRow>(
+    'teams.push_read',
+    `select ${pushColumns} from task_push where task = $task and commit = $commit`,
+  ),
+  ofTask: statement<PushRow>('teams.push_of_task', `select ${pushColumns} from task_push where task = $task`),
+  /** Nothing when it waits already, or went out before. */
+  wait: statement<{ task: string }>(
+    'teams.push_wait',
+    `insert into task_push (task, commit, repository, branch, state, approval, asked_by)
+     values ($task, $commit, $repository, $branch, 'waiting', $approval, $asked_by)
+     on conflict (task, commit) do nothing
+     returning task`,
+  ),
+  /** What went out stays so; an approval is never taken back. */
+  begin: statement<PushRow>(
+    'teams.push_begin',
+    `insert into task_push as p (task, commit, repository, branch, state, approval, approved_by, asked_by)
+     values ($task, $commit, $repository, $branch, 'pending', $approval, $approved_by, $asked_by)
+     on conflict (task, commit) do update set
+       state = case when p.state = 'pushed' then p.state else 'pending' end,
+       repository = excluded.repository, approved_by = coalesce(p.approved_by, excluded.approved_by)`,
+  ),
+  /** state <> $state: one that is told already is not told again. */
+  settle: statement<PushRow>(
+    'teams.push_settle',
+    `update task_push set state = $state, settled_at = clock_timestamp()
+     where task = $task and commit = $commit and state <> $state
+     returning ${pushColumns}`,
+  ),
+  keepPullRequest: statement<PushRow>(
+    'teams.push_keep_pull_request',
+    `update task_push set pull_request = $pull_request::jsonb where task = $task and commit = $commit`,
   ),
 } as const;
 

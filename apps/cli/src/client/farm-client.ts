@@ -31,6 +31,8 @@ export interface FarmClient {
   putSource(sha256: string, file: string, signal?: AbortSignal): Promise<void>;
   /** Fetches a Task's branch as a bundle into a file. */
   getResult(taskId: string, to: string, signal?: AbortSignal): Promise<void>;
+  /** What a Task changed, as a mailbox for `git am`. */
+  getPatch(taskId: string, to: NodeJS.WritableStream, signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -53,6 +55,27 @@ export function farmClient(credential: CredentialFile, credentialFile: string): 
       if (!(error instanceof RemoteError) || error.problem.code !== 'unauthenticated') throw error;
       return await use({ authorization: `Bearer ${await token.renew()}` });
     }
+  }
+
+  async function download(
+    path: string,
+    taskId: string,
+    take: (body: Readable) => Promise<void>,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const road = `${url}${path.replace(':task', taskId)}`;
+    await withToken(async (bearer) => {
+      const response = await fetch(road, {
+        headers: bearer,
+        redirect: 'error',
+        dispatcher,
+        ...(signal && { signal }),
+      }).catch((error: unknown) => {
+        throw noAnswer(road, error);
+      });
+      if (!response.ok || response.body === null) throw refusal(response.status, await response.text());
+      await take(Readable.fromWeb(response.body));
+    });
   }
 
   return {
@@ -86,21 +109,10 @@ export function farmClient(credential: CredentialFile, credentialFile: string): 
         if (!response.ok) throw refusal(response.status, text);
       });
     },
-    async getResult(taskId, to, signal) {
-      const road = `${url}${objectPaths.result.replace(':task', taskId)}`;
-      await withToken(async (bearer) => {
-        const response = await fetch(road, {
-          headers: bearer,
-          redirect: 'error',
-          dispatcher,
-          ...(signal && { signal }),
-        }).catch((error: unknown) => {
-          throw noAnswer(road, error);
-        });
-        if (!response.ok || response.body === null) throw refusal(response.status, await response.text());
-        await pipeline(Readable.fromWeb(response.body), createWriteStream(to, { mode: 0o600 }));
-      });
-    },
+    getResult: (taskId, to, signal) =>
+      download(objectPaths.result, taskId, (body) => pipeline(body, createWriteStream(to, { mode: 0o600 })), signal),
+    getPatch: (taskId, to, signal) =>
+      download(objectPaths.patch, taskId, (body) => pipeline(body, to, { end: false }), signal),
     close: () => dispatcher.destroy(),
   };
 }

@@ -3,9 +3,10 @@ import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { CommandRunRequest, DispatchRequest, FarmError, limits, newId } from '#contracts';
-import { bundleFor, intakePack, pin } from '#git';
+import { bundleFor, intakePack, patchFor, pin } from '#git';
 import type { JobRow } from '#jobs';
 import { outputSegment } from '../command-run/read-output.js';
+import { changedLineOf } from '../out/task-line.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
 import { readJobSettings } from '../source/job-settings.js';
@@ -37,6 +38,12 @@ export function openRoads(parts: TeamParts): Roads {
     takeOutput: (lease, segment, body) => takeOutput(parts, lease, segment, body),
     takeSource: (person, sha256, body) => takeSource(parts, person, sha256, body),
     result: (task) => result(parts, task),
+    async patch(id) {
+      const { task, base, head } = await changedLineOf(parts, id);
+      const store = await storeOf(parts, task.id);
+      const asked = { base, commit: head, title: task.title, limits: parts.gitLimits ?? {} };
+      return fileToSend(await patchFor(store, asked));
+    },
   };
 }
 

@@ -40,6 +40,8 @@ export interface Roads {
   takeOutput(lease: LeaseShown, segment: number, body: Readable): Promise<void>;
   /** A person's checkout as a bundle, named by its sha256 (D19). @throws invalid_input (another sha256), too_large, disk_full */
   takeSource(person: string, sha256: string, body: Readable): Promise<void>;
+  /** What the Task changed, as a mailbox for `git am`. @throws not_found where nothing changed (D7) */
+  patch(task: string): Promise<FileToSend>;
   /** The Task's branch as a bundle, against what its owner has. @throws not_found where nothing changed (D7) */
   result(task: string): Promise<FileToSend & { readonly branch: string; readonly commit: string }>;
 }

@@ -24,6 +24,9 @@ type EventType =
   | 'command_run_timed_out'
   | 'command_run_cancelled'
   | 'command_run_abandoned'
+  | 'push_waiting'
+  | 'branch_pushed'
+  | 'pull_request_opened'
   | 'task_paused'
   | 'task_resumed'
   | 'task_cancelled';

@@ -3,6 +3,9 @@ import type { Frame } from '../frame.js';
 import { addTaskCheckout } from './task-checkout.js';
 import { addTaskControl } from './task-control.js';
 import { addTaskGet, addTaskList } from './task-look.js';
+import { addTaskOutput } from './task-output.js';
+import { addTaskDiff, addTaskPatch } from './task-patch.js';
+import { addTaskPush } from './task-push.js';
 import { addTaskStart } from './task-start.js';
 import { addTaskWatch } from './task-watch.js';
 
@@ -15,4 +18,8 @@ export function addTask(program: Command, frame: Frame): void {
   addTaskControl(program, frame, 'resume');
   addTaskControl(program, frame, 'cancel');
   addTaskCheckout(program, frame);
+  addTaskDiff(program, frame);
+  addTaskPatch(program, frame);
+  addTaskPush(program, frame);
+  addTaskOutput(program, frame);
 }

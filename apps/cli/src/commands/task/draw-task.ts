@@ -63,10 +63,28 @@ export function drawResult(view: TaskView, paint: Paint): string {
       ],
       paint,
     ),
+    ...drawVerification(view, paint),
     ...(files.length === 0 ? ['No files were changed.'] : [drawTable(['', 'file', '', ''], files, paint)]),
     ...(hidden > 0 ? [`… and ${hidden} more`] : []),
     ...(result.branch === null ? [] : [paint.dim(`longshore task checkout ${task_id} brings the branch here`)]),
   ].join('\n\n');
+}
+
+const tailLines = 12;
+
+/** Beside green: what the farm's own run of the verify command came to, and the end of what it said where it did not pass. */
+function drawVerification({ task_id, result }: TaskView, paint: Paint): readonly string[] {
+  const run = result?.verification;
+  if (result === null || run === null || run === undefined) return [];
+  const passed = result.verified === true;
+  const head = passed ? paint.green('verified') : paint.red('not verified');
+  const facts = [run.state.replaceAll('_', ' '), run.exit_code === null ? '' : `exit code ${run.exit_code}`];
+  const told = [`${head}  ${plainLine(run.command)}  ${paint.dim(facts.filter((fact) => fact !== '').join(', '))}`];
+  if (run.detail !== null) told.push(plainText(run.detail));
+  const tail = plainText(run.tail).trimEnd().split('\n').slice(-tailLines).join('\n');
+  if (!passed && tail !== '') told.push(tail);
+  if (run.command_id !== null) told.push(paint.dim(`longshore task output ${task_id} shows all that it said`));
+  return [told.join('\n')];
 }
 
 const sign = (mark: string, count: number | null) => (count === null ? '' : `${mark}${count}`);

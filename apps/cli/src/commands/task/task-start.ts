@@ -25,6 +25,9 @@ interface StartFlags {
   readonly pool?: string;
   readonly label?: readonly string[];
   readonly priority?: string;
+  /** False: --no-verify. */
+  readonly verify?: string | false;
+  readonly verifyTimeout?: string;
   readonly idempotencyKey?: string;
   readonly watch?: boolean;
 }
@@ -49,14 +52,28 @@ export function addTaskStart(program: Command, frame: Frame): void {
       value,
     ])
     .option('--priority <number>', '-100 to 100')
+    .option('--verify <command>', 'line for /bin/sh that the farm runs on the final tree; else that of the repository')
+    .option('--no-verify', 'verify nothing, also where the repository has a command')
+    .option('--verify-timeout <seconds>', 'time that the command has; else an hour')
     .option('--idempotency-key <key>', 'starting again with this key is no second Task')
     .option('--watch', 'stay and show the work until it ends');
   runs<StartFlags>(command, frame, async (run, flags, [prompt]) => {
     const { screen, surroundings } = run;
-    const { workflow: workflow_id, title, pool, label: labels, priority } = flags;
-    const given = { workflow_id, title, pool, labels, priority, prompt: await promptOf(prompt, flags, surroundings) };
+    const { workflow: workflow_id, title, pool, label: labels, priority, verify, verifyTimeout } = flags;
+    const given = {
+      workflow_id,
+      title,
+      pool,
+      labels,
+      priority,
+      verify_timeout_seconds: verifyTimeout,
+      prompt: await promptOf(prompt, flags, surroundings),
+    };
     const repository = repositoryOf(flags);
-    const input = readInput(taskStart, argumentFields(taskStart), given, repository && { repository });
+    const input = readInput(taskStart, argumentFields(taskStart), given, {
+      ...(repository && { repository }),
+      ...(verify !== undefined && { verify }),
+    });
     const client = await run.client();
     const source: Source = repository ? { kind: 'empty' } : await sourceOf(run, client, flags);
     // Made before the first try: a repetition of ours after a lost answer is no second Task.

@@ -81,6 +81,17 @@ export function objectRoutes(scope: FastifyInstance, { identity, roads }: Object
     reply.header('longshore-branch', branch).header('longshore-commit', commit);
     return sendFile(request, reply, file);
   });
+
+  scope.get(objectPaths.patch, async (request, reply) => {
+    await personOf(request, identity);
+    const { task } = read(z.object({ task: TaskId }), request.params);
+    const file = await roads.patch(task);
+    // An agent wrote it: no browser may take it for a page (H38).
+    reply
+      .header('content-disposition', `attachment; filename="${task}.patch"`)
+      .header('x-content-type-options', 'nosniff');
+    return sendFile(request, reply, file);
+  });
 }
 
 /** The job and epoch of the path are those of the token: a token reads and writes its own lease's, no other's (H29). */

@@ -1,12 +1,15 @@
 import type { Operation } from '#gate';
 import type { Services } from '../../farm.js';
+import { commandRunOutputReadOperation } from './command-run-output-read.js';
 import { repoAddOperation } from './repo-add.js';
 import { repoCheckOperation } from './repo-check.js';
 import { repoListOperation } from './repo-list.js';
 import { repoRemoveOperation } from './repo-remove.js';
 import { taskControlOperation } from './task-control.js';
+import { taskDiffOperation } from './task-diff.js';
 import { taskEventsOperation } from './task-events.js';
 import { taskGetOperation } from './task-get.js';
+import { taskPushOperation } from './task-push.js';
 import { taskSearchOperation } from './task-search.js';
 import { taskStartOperation } from './task-start.js';
 import { workflowGetOperation } from './workflow-get.js';
@@ -27,4 +30,7 @@ export const operatorOperations: readonly Operation<Services>[] = [
   taskSearchOperation,
   taskControlOperation,
   taskEventsOperation,
+  taskDiffOperation,
+  taskPushOperation,
+  commandRunOutputReadOperation,
 ];
