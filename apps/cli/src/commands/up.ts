@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { FarmError } from '#contracts';
 import { farmFolder } from '../client/farm-folder.js';
 import { LocalFarm } from '../farm/local-farm.js';
+import { sandboxEnvironment, unsafeNotice } from '../farm/sandbox.js';
 import type { Screen } from '../output/screen.js';
 import { drawPairs } from '../output/table.js';
 import { commandAt, type Frame, runs } from './frame.js';
@@ -16,6 +17,7 @@ interface UpFlags {
   readonly publicUrl?: string;
   readonly insecure?: boolean;
   readonly install?: boolean;
+  readonly unsafe?: boolean;
 }
 
 /** `up` (npm start): the farm of this machine, kept up until Ctrl-C, which drains it; a second Ctrl-C ends it at once. */
@@ -28,7 +30,8 @@ export function addUp(program: Command, frame: Frame): void {
     .option('--host <address>', 'address to listen at (else 127.0.0.1); others need TLS or --insecure')
     .option('--public-url <url>', 'address under which other machines reach this farm')
     .option('--insecure', 'serve another address than loopback without TLS: behind a proxy that has it')
-    .option('--install', 'nats-server may be installed by the package manager');
+    .option('--install', 'nats-server may be installed by the package manager')
+    .option('--unsafe', 'let agents run without walls where this machine has no sandbox');
   runs<UpFlags>(command, frame, async (run, flags) => {
     const { screen, surroundings } = run;
     const count = wholeNumber('--workers', flags.workers, 0, 64);
@@ -40,13 +43,15 @@ export function addUp(program: Command, frame: Frame): void {
     const { host, publicUrl, insecure, install } = flags;
     const options = { data, env: { ...surroundings.env }, port, host, publicUrl, insecure, install, again: true, say };
     say(`starting the farm in ${data}`);
+    if (flags.unsafe === true) say(unsafeNotice);
+    const env = sandboxEnvironment(surroundings.env, data, flags.unsafe);
     try {
       const farm = await LocalFarm.open(options);
       try {
         stopped.onSecond(() => farm.endAtOnce());
         for (let number = 1; number <= count && !stopped.asked; number += 1) {
           const name = `local-${number}`;
-          await farm.addWorker({ name, slots, onEvent: (event) => tellWorkerEvent(name, event, screen) });
+          await farm.addWorker({ name, slots, env, onEvent: (event) => tellWorkerEvent(name, event, screen) });
         }
         if (!stopped.asked) tellFarm(farm, data, count, screen);
         await stopped.first;

@@ -8,6 +8,7 @@ import { farmFolder } from '../client/farm-folder.js';
 import { readSecretFile } from '../client/private-read.js';
 import { logFolder } from '../farm/controller-process.js';
 import type { NodeProcess } from '../farm/node-process.js';
+import { sandboxEnvironment, unsafeNotice } from '../farm/sandbox.js';
 import { hasJoined, startWorker } from '../farm/worker-process.js';
 import type { Surroundings } from '../output/screen.js';
 import { makePrivateFolder } from '../services/private-file.js';
@@ -24,6 +25,7 @@ interface WorkerFlags {
   readonly slots?: string;
   readonly name?: string;
   readonly insecure?: boolean;
+  readonly unsafe?: boolean;
 }
 
 /** `worker --join <url>`: this machine works for a farm, until Ctrl-C. Beside it stand the generated `worker list`, `pause`, … */
@@ -35,7 +37,8 @@ export function addWorker(program: Command, frame: Frame): void {
     .option('--home <dir>', 'folder of this worker (else <data>/worker)')
     .option('--slots <number>', 'sessions at once')
     .option('--name <name>', 'name of this machine in the farm')
-    .option('--insecure', 'speak plain http to another machine, on a network that you trust');
+    .option('--insecure', 'speak plain http to another machine, on a network that you trust')
+    .option('--unsafe', 'let agents run without walls where this machine has no sandbox');
   runs<WorkerFlags>(command, frame, async (run, flags) => {
     const { screen, surroundings } = run;
     if (flags.join === undefined) command.help({ error: true });
@@ -46,6 +49,7 @@ export function addWorker(program: Command, frame: Frame): void {
     await makePrivateFolder(home);
     const ticket = (await hasJoined(home)) ? undefined : await readTicket(flags.ticketFile, surroundings);
     const log = join(await logFolder(home), 'worker.log');
+    if (flags.unsafe === true) screen.say(unsafeNotice);
     const stopOnEnd = (process: NodeProcess) => {
       const stop = () => process.signal('SIGTERM');
       surroundings.signal.addEventListener('abort', stop, { once: true });
@@ -62,7 +66,10 @@ export function addWorker(program: Command, frame: Frame): void {
       log,
       slots: flags.slots === undefined ? undefined : slotsOf(flags.slots),
       ticket,
-      ...(flags.insecure === true && { env: { LONGSHORE_INSECURE: '1' } }),
+      env: {
+        ...sandboxEnvironment(surroundings.env, data, flags.unsafe),
+        ...(flags.insecure === true && { LONGSHORE_INSECURE: '1' }),
+      },
       onEvent: (event) => {
         screen.answer(event);
         tellWorkerEvent(name, event, screen);

@@ -9,6 +9,7 @@ import { markOf, type ProcessMark } from '../services/process-mark.js';
 import { openRunRecords, type RunRecords } from '../services/run-records.js';
 import { givenByEnvironment, type Services, startServices } from '../services/services.js';
 import { logFolder, type RunningController, startController } from './controller-process.js';
+import { sandboxLabels } from './sandbox.js';
 import { Supervised } from './supervised.js';
 import { hasJoined, type RunningWorker, startWorker, type WorkerEvent } from './worker-process.js';
 
@@ -191,7 +192,8 @@ export class LocalFarm {
   }
 
   private async invite(name: string, slots = 4): Promise<string> {
-    const { ticket } = await this.client.call(workerInvite, { name, slots }, { confirm: true });
+    const labels = await sandboxLabels();
+    const { ticket } = await this.client.call(workerInvite, { name, slots, labels }, { confirm: true });
     return ticket;
   }
 

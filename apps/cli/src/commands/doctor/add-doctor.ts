@@ -7,6 +7,7 @@ import type { Finding } from './check.js';
 import { checkFarm } from './check-farm.js';
 import { checkDataFolder, checkDisk, checkGit, checkNats, checkNode, checkPostgres } from './check-machine.js';
 import { checkProviders } from './check-providers.js';
+import { checkSandbox } from './check-sandbox.js';
 
 /** `doctor`: looks at everything that a farm needs and changes nothing. Ends 1 when something needed is broken. */
 export function addDoctor(program: Command, frame: Frame): void {
@@ -26,6 +27,7 @@ export function addDoctor(program: Command, frame: Frame): void {
       checkDisk(data),
       checkFarm(credentialPath(env, run.data)),
       checkProviders(env),
+      checkSandbox(),
     ]);
     const findings: readonly Finding[] = found.flat();
     const healthy = findings.every(({ state }) => state !== 'broken');
