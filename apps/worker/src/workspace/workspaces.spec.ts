@@ -311,6 +311,20 @@ describe('above frozen layers', () => {
     ]);
   });
 
+  itOnOverlay('leaves a disk alone that the owner of the machine mounted for the worker', async () => {
+    const root = tempDir('root');
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m,mode=0700', 'tmpfs', root]);
+    try {
+      const home = await openHome(root);
+      const workspaces = await Workspaces.open({ home, log: openLog('silent') });
+      await workspaces.clearStale(() => false);
+      await workspaces.close();
+      expect(await mountsBeneath(root)).toEqual([root]);
+    } finally {
+      execFileSync('umount', ['-l', root]);
+    }
+  });
+
   itOnOverlay('is put together again after the machine went down under it', async () => {
     const machine = await aMachine({ allowed: ['overlay'] });
     const { folder } = await machine.make();

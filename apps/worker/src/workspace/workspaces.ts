@@ -148,8 +148,7 @@ export class Workspaces {
    * a workspace whose owner lives stays as it is (W18). Answers how many were unmounted.
    */
   async clearStale(isLiving: (path: string) => boolean): Promise<number> {
-    const { home } = this.needs;
-    const stale = (await mountsBeneath(home.path)).filter((at) => !isLiving(at));
+    const stale = (await this.mounts()).filter((at) => !isLiving(at));
     for (const at of stale.toReversed()) await unmountBeneath(at);
     for (const shelf of [this.layers.repositories, this.layers.templates]) await shelf.dropDrafts();
     return stale.length;
@@ -157,7 +156,7 @@ export class Workspaces {
 
   /** This worker ends, and no workspace is in use: nothing of it stays mounted. */
   async close(): Promise<void> {
-    await unmountBeneath(this.needs.home.path);
+    for (const at of (await this.mounts()).toReversed()) await unmountBeneath(at);
   }
 
   /** For a person to look at without us: files in one folder, standing on nothing. */
@@ -171,6 +170,15 @@ export class Workspaces {
     for (const path of [folder.work, folder.upper, folder.scratch]) await removeFolder(path);
     await rename(plain, folder.work);
     await writeLayerNote(folder.path, { backend: 'clone', setup: note.setup });
+  }
+
+  /** Ours alone: the worker's folder, or one in it, may be a disk that its owner mounted there. */
+  private async mounts(): Promise<readonly string[]> {
+    const { workspaces, kept, rescue, templates, repositories } = this.needs.home;
+    const places = [workspaces, kept, rescue, templates, repositories];
+    return (await mountsBeneath(this.needs.home.path)).filter((at) =>
+      places.some((place) => at.startsWith(`${place}/`)),
+    );
   }
 
   /** The kept workspace of the same Assignment: the base laid in, a fresh `.git`, ignored files as they were. */

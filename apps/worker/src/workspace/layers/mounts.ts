@@ -17,21 +17,17 @@ export interface Overlay {
 }
 
 /**
- * `redirect_dir`: without it renaming a folder of a lower layer fails with EXDEV, which few programs expect.
+ * `redirect_dir`: without it renaming a folder of a lower layer fails with EXDEV, and a program has to copy it instead. A user
+ * namespace cannot have it, as in a container without root; there the layer's notes are plain attributes.
  *
  * @throws MountRefused
  */
 export async function mountOverlay({ root, lower, upper, scratch, at }: Overlay): Promise<void> {
   const own = (path: string): string => relative(root, path);
-  const options = [
-    `lowerdir=${lower.map(own).join(':')}`,
-    `upperdir=${own(upper)}`,
-    `workdir=${own(scratch)}`,
-    'redirect_dir=on',
-    'nosuid',
-    'nodev',
-  ].join(',');
-  await run('mount', ['-t', 'overlay', 'longshore', '-o', options, at], root);
+  const layers = [`lowerdir=${lower.map(own).join(':')}`, `upperdir=${own(upper)}`, `workdir=${own(scratch)}`];
+  const mount = (kind: 'redirect_dir=on' | 'userxattr'): Promise<void> =>
+    run('mount', ['-t', 'overlay', 'longshore', '-o', [...layers, kind, 'nosuid', 'nodev'].join(','), at], root);
+  await mount('redirect_dir=on').catch(() => mount('userxattr'));
 }
 
 /**
