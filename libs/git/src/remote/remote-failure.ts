@@ -66,17 +66,18 @@ const reasons: readonly Reason[] = [
     hint: 'Run `git fsck --strict` in a clone of it: it names the object.',
   },
   {
-    pattern: /died of signal 25|File too large|exceeds maximum allowed size/i,
-    code: 'source_refused',
-    detail: 'The repository is larger than the limit of a source.',
-    hint: 'Start from a smaller repository, or upload a checkout.',
-  },
-  {
     pattern:
       /Failed to connect|Connection (refused|timed out|reset|closed)|No route to host|Network is unreachable|Could not resolve|Operation too slow|Operation timed out|kex_exchange_identification|early EOF|hung up unexpectedly|returned error: 5\d\d|returned error: 429/i,
     code: 'source_unavailable',
     detail: 'The origin can not be reached, or breaks off.',
     hint: 'Resume the Task when it answers again.',
+  },
+  {
+    // the system ends index-pack where its file would grow too large, and it says nothing; so this comes last
+    pattern: /died of signal 25|File too large|exceeds maximum allowed size|Out of memory|invalid index-pack output/i,
+    code: 'source_refused',
+    detail: 'The repository is larger than the limit of a source.',
+    hint: 'Start from a smaller repository, or upload a checkout.',
   },
 ];
 

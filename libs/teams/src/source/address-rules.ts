@@ -126,8 +126,8 @@ function listOf(listed: readonly string[]): BlockList {
   for (const entry of listed) {
     const [net = '', prefix] = entry.split('/');
     const family = isIP(net);
-    if (family === 0 || prefix === undefined) continue;
-    list.addSubnet(net, Number(prefix), family === 6 ? 'ipv6' : 'ipv4');
+    if (family === 0) continue;
+    list.addSubnet(net, Number(prefix ?? (family === 6 ? 128 : 32)), family === 6 ? 'ipv6' : 'ipv4');
   }
   return list;
 }

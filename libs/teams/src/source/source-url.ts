@@ -80,6 +80,7 @@ function overSsh(text: string): SourceUrl {
 
 /** `git@host:team/app.git`: the path is relative to the home of the user there. */
 function scpStyle(text: string): SourceUrl {
+  if (/^[^@/:]+:[^@/]*@/.test(text)) throw withCredential();
   const [, user, named = '', path = ''] = /^(?:([^@/:]+)@)?(\[[0-9A-Fa-f:.]+\]|[^/:@[\]]+):(.*)$/.exec(text) ?? [];
   if (named === '' || path === '')
     throw refused(

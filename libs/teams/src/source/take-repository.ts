@@ -63,10 +63,14 @@ export async function takeRepository(
 
 function tooSlow(error: unknown): never {
   if (!(error instanceof FarmError) || error.code !== 'timeout') throw error;
-  throw new FarmError('source_unavailable', 'The origin did not send the repository in the time that a fetch may take.', {
-    hint: 'Resume the Task to try again, or start from a checkout of your own.',
-    cause: error,
-  });
+  throw new FarmError(
+    'source_unavailable',
+    'The origin did not send the repository in the time that a fetch may take.',
+    {
+      hint: 'Resume the Task to try again, or start from a checkout of your own.',
+      cause: error,
+    },
+  );
 }
 
 /** As a bundle of the whole history, judged like one that a person sends. */

@@ -1,0 +1,247 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll } from '@jest/globals';
+import { plainGit } from './repositories.js';
+import { tempDir } from './temp-dir.js';
+
+/** The name that every origin under test has; its address is told by the test's own name server. */
+export const originHost = 'git.example.test';
+
+export interface HttpsOrigin {
+  readonly port: number;
+  readonly caFile: string;
+  /** Paths that were asked for, with the user that was shown. */
+  readonly asked: { readonly path: string; readonly user: string | undefined }[];
+  /** Users and their tokens; with none everybody reads. */
+  readonly tokens: Map<string, string>;
+  /** What the server does instead of answering; set by a test. */
+  instead: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
+  /** `https://git.example.test:<port>/<name>.git` */
+  url(name: string): string;
+  /** A bare repository with every ref of a checkout; without one it is empty. */
+  publish(name: string, checkout?: string): string;
+  close(): Promise<void>;
+}
+
+const open = new Set<{ close(): Promise<void> }>();
+afterAll(async () => {
+  await Promise.all([...open].map((server) => server.close()));
+});
+
+/** A git server over real https: node in front of `git http-backend`. */
+export async function anHttpsOrigin(): Promise<HttpsOrigin> {
+  const folder = tempDir('origin');
+  const root = join(folder, 'repositories');
+  mkdirSync(root);
+  const { cert, key, caFile } = aCertificate(folder);
+  const asked: HttpsOrigin['asked'][number][] = [];
+  const tokens = new Map<string, string>();
+  const server = createServer({ cert, key }, (request, response) => {
+    const user = userOf(request);
+    asked.push({ path: request.url ?? '', user: user?.name });
+    if (origin.instead?.(request, response) === true) return;
+    if (tokens.size > 0 && (user === undefined || tokens.get(user.name) !== user.password)) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+      return;
+    }
+    backend(root, request, response);
+  });
+  const port = await listen(server);
+  const origin: HttpsOrigin = {
+    port,
+    caFile,
+    asked,
+    tokens,
+    instead: undefined,
+    url: (name) => `https://${originHost}:${port}/${name}.git`,
+    publish: (name, checkout) => publishInto(join(root, `${name}.git`), checkout),
+    close: () => closeServer(server),
+  };
+  open.add(origin);
+  return origin;
+}
+
+/** A bare repository at `path` with every ref of the checkout. */
+export function publishInto(path: string, checkout?: string): string {
+  if (!existsSync(path)) plainGit(tempDir(), ['init', '-q', '--bare', '-b', 'main', path]);
+  if (checkout !== undefined) plainGit(checkout, ['push', '-q', '--force', '--mirror', path]);
+  plainGit(path, ['config', 'uploadpack.allowFilter', 'true']);
+  return path;
+}
+
+function aCertificate(folder: string): { cert: Buffer; key: Buffer; caFile: string } {
+  const [keyFile, caFile] = [join(folder, 'key.pem'), join(folder, 'ca.pem')];
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'].concat([
+      '-subj',
+      `/CN=${originHost}`,
+      '-addext',
+      `subjectAltName=DNS:${originHost},IP:127.0.0.1`,
+      '-keyout',
+      keyFile,
+      '-out',
+      caFile,
+    ]),
+    { stdio: 'ignore' },
+  );
+  return { cert: readFileSync(caFile), key: readFileSync(keyFile), caFile };
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      if (typeof address === 'object' && address !== null) resolve(address.port);
+      else reject(new Error('no address'));
+    });
+  });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+function userOf({ headers }: IncomingMessage): { name: string; password: string } | undefined {
+  const [, encoded] = /^Basic (\S+)$/.exec(headers.authorization ?? '') ?? [];
+  if (encoded === undefined) return undefined;
+  const [name = '', ...password] = Buffer.from(encoded, 'base64').toString().split(':');
+  return { name, password: password.join(':') };
+}
+
+/** CGI as `git http-backend` speaks it. */
+function backend(root: string, request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? '/', 'https://origin');
+  const child = spawn('git', ['http-backend'], {
+    env: {
+      PATH: process.env.PATH,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_PROJECT_ROOT: root,
+      GIT_HTTP_EXPORT_ALL: '1',
+      REQUEST_METHOD: request.method,
+      PATH_INFO: url.pathname,
+      QUERY_STRING: url.search.slice(1),
+      CONTENT_TYPE: request.headers['content-type'] ?? '',
+      ...(request.headers['content-encoding'] !== undefined && {
+        HTTP_CONTENT_ENCODING: String(request.headers['content-encoding']),
+      }),
+      ...(request.headers['git-protocol'] !== undefined && { GIT_PROTOCOL: String(request.headers['git-protocol']) }),
+    },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  child.stdin.on('error', () => undefined);
+  request.pipe(child.stdin);
+  response.on('close', () => child.kill());
+  let head = Buffer.alloc(0);
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (response.headersSent) return void response.write(chunk);
+    head = Buffer.concat([head, chunk]);
+    const end = head.indexOf('\r\n\r\n');
+    if (end < 0) return;
+    const lines = head.toString('latin1', 0, end).split('\r\n');
+    const headers = Object.fromEntries(lines.map((line) => line.split(/:\s*/, 2)));
+    response.writeHead(Number.parseInt(headers.Status ?? '200', 10), headers);
+    response.write(head.subarray(end + 4));
+  });
+  child.stdout.on('end', () => response.end());
+}
+
+export interface SshOrigin {
+  readonly port: number;
+  /** Line of known_hosts for this server. */
+  readonly hostKeys: string;
+  /** Private key that it accepts. */
+  readonly key: string;
+  url(path: string): string;
+  /** From now on it shows another host key. */
+  changeHostKey(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const sshdPath = ['/usr/sbin/sshd', '/usr/local/sbin/sshd'].find((path) => existsSync(path));
+export const hasSshd = sshdPath !== undefined;
+export const hasGitLfs = (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, 'git-lfs')));
+
+/** A real sshd on loopback, for the user of this process and one key. */
+export async function anSshOrigin(): Promise<SshOrigin> {
+  const folder = tempDir('sshd');
+  const port = await freePort();
+  const key = newKey(folder, 'user');
+  writeFileSync(join(folder, 'authorized_keys'), readFileSync(`${key}.pub`));
+  let hostKey = newKey(folder, 'host');
+  let stop = await startSshd(folder, port, hostKey);
+  const origin: SshOrigin = {
+    port,
+    get hostKeys() {
+      return `[${originHost}]:${port} ${readFileSync(`${hostKey}.pub`, 'utf8').split(' ').slice(0, 2).join(' ')}\n`;
+    },
+    key: readFileSync(key, 'utf8'),
+    url: (path) => `ssh://${userInfo().username}@${originHost}:${port}${path}`,
+    async changeHostKey() {
+      await stop();
+      hostKey = newKey(folder, 'other-host');
+      stop = await startSshd(folder, port, hostKey);
+    },
+    close: () => stop(),
+  };
+  open.add(origin);
+  return origin;
+}
+
+export function newKey(folder: string, name: string, passphrase = ''): string {
+  const path = join(folder, name);
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', passphrase, '-C', name, '-f', path]);
+  return path;
+}
+
+async function startSshd(folder: string, port: number, hostKey: string): Promise<() => Promise<void>> {
+  const config = join(folder, 'sshd_config');
+  writeFileSync(
+    config,
+    [
+      `Port ${port}`,
+      'ListenAddress 127.0.0.1',
+      `HostKey ${hostKey}`,
+      `AuthorizedKeysFile ${join(folder, 'authorized_keys')}`,
+      'StrictModes no',
+      'UsePAM no',
+      'PasswordAuthentication no',
+      'KbdInteractiveAuthentication no',
+      `PidFile ${join(folder, 'sshd.pid')}`,
+      '',
+    ].join('\n'),
+  );
+  // root's sshd wants the folder of its privilege separation
+  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
+  const child = spawn(sshdPath ?? 'sshd', ['-D', '-e', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const said: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      said.push(line);
+      if (line.includes('Server listening on')) resolve();
+    });
+    child.once('exit', () => reject(new Error(said.join('\n'))));
+    child.once('error', reject);
+  });
+  return async () => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await closeServer(server);
+  return port;
+}
