@@ -13,6 +13,7 @@ import {
   errorCodes,
   FarmError,
   isFarmErrorCode,
+  type JobSettings,
   jobClaim,
   jobComplete,
   jobFail,
@@ -81,6 +82,8 @@ export class StandInController {
   leaseMs = 3_000;
   /** What a member operation answers; by default a fitting one. */
   drain = false;
+  /** What the Tasks' repository gives to their sandboxes. */
+  repository: JobSettings['repository'] = null;
   inUse: string | undefined;
   /** The next download of a bundle breaks off after so many bytes. */
   cutBundleAt: number | undefined;
@@ -431,6 +434,7 @@ export class StandInController {
     const [, id = '', rest = ''] = /^\/v1\/jobs\/([^/]+)\/(.+)$/.exec(path) ?? [];
     const job = this.jobs.get(id);
     if (job === undefined) throw new FarmError('not_available');
+    if (rest === 'settings') return { repository: this.repository };
     if (rest === 'request' && job.command !== undefined) return job.command;
     if (rest === 'request')
       return {

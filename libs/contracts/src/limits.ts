@@ -131,6 +131,8 @@ export const limits = {
   commandSeconds: 86_400,
   /** Time of a verify command that says none. */
   verifySeconds: 3600,
+  /** Time of a repository's setup command. */
+  setupSeconds: 1800,
   /** Between TERM and KILL of a command. */
   commandGraceMs: 2_000,
   /** The end of the output that a result shows. */

@@ -8,14 +8,17 @@ import { lookBeneath } from '../workspace/beneath.js';
 import { requireRoom } from '../workspace/disk-room.js';
 import type { Isolation } from '../workspace/materialise.js';
 import { type DispatchFolder, writeMarker } from '../workspace/owner-marker.js';
-import { commandRungOf } from './command-run-walls.js';
+import { commandRungOf, commandWallsOf } from './command-run-walls.js';
+import { fetchJobSettings, type RepositorySettings } from './job-settings.js';
 import { layOut, markerOf } from './preparation.js';
 import type { RunNeeds } from './run-needs.js';
+import { groundOf } from './run-setup.js';
 
 export interface PreparedCommand {
   readonly payload: CommandRunPayload;
   readonly request: CommandRunRequest;
   readonly isolation: Isolation;
+  readonly settings: RepositorySettings;
   /** Absolute. */
   readonly cwd: string;
 }
@@ -41,10 +44,12 @@ export async function prepareCommand(
   await mkdir(folder.path, { recursive: true, mode: 0o700 });
   await writeMarker(folder, markerOf(needs, lease, read));
   const request = await fetchRequest(needs, lease, signal);
-  const isolation = await layOut(needs, lease, folder, read, signal);
+  const settings = await fetchJobSettings(needs, lease, signal);
+  const ground = groundOf(needs, lease, folder, settings, commandWallsOf(needs, read, settings));
+  const isolation = await layOut(needs, lease, folder, read, signal, ground);
   const cwd = await folderBeneath(folder.work, request.cwd);
   signal.throwIfAborted();
-  return { payload: read, request, isolation, cwd };
+  return { payload: read, request, settings, isolation, cwd };
 }
 
 function readPayload(payload: unknown): CommandRunPayload {

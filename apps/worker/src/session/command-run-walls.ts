@@ -2,8 +2,11 @@ import type { CommandRunPayload } from '#contracts';
 import type { Enclosure } from '../process/guarded-tree.js';
 import type { SandboxRung } from '../process/sandbox/index.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
+import { insideEnvironment } from './inside-environment.js';
+import type { RepositorySettings } from './job-settings.js';
 import type { RunNeeds } from './run-needs.js';
 import { openRunSandbox } from './run-sandbox.js';
+import type { JobWalls } from './run-setup.js';
 
 /** What a command runs behind, and the environment that it finds there. */
 export interface CommandWalls {
@@ -24,19 +27,25 @@ export function commandRungOf({ sandboxes }: RunNeeds, { provider, sandbox }: Co
 }
 
 /** @throws FarmError `misconfigured` */
+export function commandWallsOf(needs: RunNeeds, payload: CommandRunPayload, settings: RepositorySettings): JobWalls {
+  const everywhere = payload.sandbox?.network === 'allow' ? ['*'] : [];
+  return { rung: commandRungOf(needs, payload), hosts: [...everywhere, ...(settings?.egress ?? [])] };
+}
+
+/** @throws FarmError `misconfigured` */
 export async function openCommandWalls(
   needs: RunNeeds,
   folder: DispatchFolder,
-  payload: CommandRunPayload,
+  { payload, settings }: { readonly payload: CommandRunPayload; readonly settings: RepositorySettings },
 ): Promise<CommandWalls> {
   const sandbox = await openRunSandbox(needs, folder, {
-    rung: commandRungOf(needs, payload),
+    ...commandWallsOf(needs, payload, settings),
     readOnlyWorkspace: false,
-    hosts: payload.sandbox?.network === 'allow' ? ['*'] : [],
     memberDoor: false,
   });
+  const inside = await insideEnvironment(folder.state, settings);
   return {
-    enclose: sandbox.enclosure,
+    enclose: (command) => sandbox.enclosure(inside(command)),
     environment: { ...needs.environment, ...sandbox.environment },
     close: () => sandbox.close(),
   };

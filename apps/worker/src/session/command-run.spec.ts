@@ -199,6 +199,48 @@ describe('a command on a worker', () => {
     expect(saidBy(job)).toBe('');
   });
 
+  const repository = {
+    name: 'app',
+    project: 'default',
+    origin: 'https://git.example.test/team/app',
+    verify: null,
+    egress: [],
+  };
+
+  it.each(['scripted', 'claude'])(
+    'H32 stands on what the setup command of the repository left, for %s, with its environment and secrets inside only',
+    async (provider) => {
+      const { farm, base } = await aFarm({ 'a.txt': 'a\n', '.gitignore': 'modules/\n' });
+      farm.repository = {
+        ...repository,
+        setup: 'mkdir modules && echo "$MODE $API_KEY" > modules/made && echo stray > stray.txt',
+        environment: { MODE: "it's", PATH: '/nowhere', LD_PRELOAD: '/no/such.so' },
+        secrets: { API_KEY: 'secret-canary' },
+      };
+      const job = farm.addCommand(
+        { command: { kind: 'shell', command: 'cat modules/made; ls; echo "$MODE $API_KEY" | wc -c' } },
+        base,
+        provider,
+      );
+      const worker = await aWorker(farm);
+      await worker.until('completed');
+      expect(saidBy(job).replace(/^.*LD_PRELOAD.*\n/gm, '')).toMatch(/^it's secret-canary\na\.txt\nmodules\n *19\n$/);
+      expect(resultOf(job)).toMatchObject({ exit_code: 0, isolation: { setup: 'done' } });
+      expect(JSON.stringify(worker.events()) + worker.process.stderr()).not.toContain('secret-canary');
+    },
+  );
+
+  it('says that the setup command failed, and why, and runs on the bare tree', async () => {
+    const { farm, shell } = await aFarm();
+    farm.repository = { ...repository, setup: 'echo no network >&2; exit 9', environment: {}, secrets: {} };
+    const job = shell('cat a.txt');
+    await (await aWorker(farm)).until('completed');
+    expect(saidBy(job)).toBe('a\n');
+    const { isolation } = resultOf(job) ?? {};
+    expect(isolation).toMatchObject({ setup: 'failed' });
+    expect(JSON.stringify(isolation)).toContain('ended with 9: no network');
+  });
+
   it('tells a program that is not there from one that failed', async () => {
     const { farm, argv } = await aFarm();
     const job = argv('/no/such/program');

@@ -83,7 +83,7 @@ export class CommandRun implements JobRun {
     let walls: CommandWalls;
     try {
       prepared = await prepareCommand(needs, lease, this.folder, this.leased.payload, ending.signal);
-      walls = await openCommandWalls(needs, this.folder, prepared.payload);
+      walls = await openCommandWalls(needs, this.folder, prepared);
     } catch (error) {
       return this.endUnstarted(error);
     }

@@ -8,7 +8,7 @@ import { roadTo } from '../controller/farm.js';
 import { untilAnswered } from '../controller/until-answered.js';
 import type { Provider, SessionAccount } from '../provider/port.js';
 import { requireRoom } from '../workspace/disk-room.js';
-import { type Isolation, type LaidOut, materialise } from '../workspace/materialise.js';
+import { type Isolation, type LaidOut, materialise, type Surroundings } from '../workspace/materialise.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
 import { renderTaskDirectory, writeWorkspaceNote } from '../workspace/task-directory.js';
 import type { RunNeeds } from './run-needs.js';
@@ -128,9 +128,10 @@ export async function layOut(
   folder: DispatchFolder,
   payload: LaidOut,
   signal: AbortSignal,
+  ground: Pick<Surroundings, 'scope' | 'setup'> = {},
 ): Promise<Isolation> {
   const wanted = { job: lease.job, base: payload.base, jobToken: () => lease.token, signal };
-  const surroundings = { bundle: () => bundles.get(wanted), signal };
+  const surroundings = { ...ground, bundle: () => bundles.get(wanted), signal };
   try {
     return await materialise(workspaces, folder, payload, surroundings);
   } catch (error) {
