@@ -31,6 +31,13 @@ export const codexCli: CliPackage = {
   command: 'codex',
 };
 
+/** An agent that speaks the Agent Client Protocol. */
+export const acpCli: CliPackage = {
+  name: '@agentclientprotocol/claude-agent-acp',
+  version: process.env.LONGSHORE_ACP_AGENT_VERSION ?? '0.101.0',
+  command: 'claude-agent-acp',
+};
+
 /** `LONGSHORE_PROVIDERS_CACHE`, or a folder outside of the repository where the agents stay from run to run. */
 const cache = process.env.LONGSHORE_PROVIDERS_CACHE ?? join(homedir(), '.cache', 'longshore', 'providers');
 

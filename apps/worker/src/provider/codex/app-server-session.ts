@@ -5,6 +5,7 @@ import { StreamTail } from '../bounded-lines.js';
 import type { ProviderEvent, ProviderFailure } from '../events.js';
 import type { Delivery, ProviderSession, SessionMessage, SessionRequest } from '../port.js';
 import { sessionEvents } from '../session-events.js';
+import { SessionGate } from '../session-gate.js';
 import { scrubbedEvent, withoutSecrets } from '../without-secrets.js';
 import {
   ErrorNote,
@@ -25,7 +26,6 @@ import { failureOfTurn } from './codex-failure.js';
 import { eventOfCompleted, eventOfStarted } from './codex-items.js';
 import { doorSettings } from './codex-settings.js';
 import { JsonRpcPipe } from './json-rpc-pipe.js';
-import { SessionGate } from './session-gate.js';
 
 type Heard = ProviderEvent | readonly ProviderEvent[] | undefined;
 type Answer = Exclude<Delivery, 'queued'>;
@@ -50,7 +50,7 @@ export class AppServerSession implements ProviderSession {
   private readonly stderr: StreamTail;
   private readonly pipe: JsonRpcPipe<Heard>;
   private readonly turns = new AppServerTurns();
-  private readonly gate = new SessionGate();
+  private readonly gate = new SessionGate('Codex');
   private model: string | undefined;
   private rateLimits: RateLimits | undefined;
   private retried: TurnError['codexErrorInfo'];

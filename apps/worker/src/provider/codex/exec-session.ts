@@ -7,9 +7,9 @@ import { StreamTail } from '../bounded-lines.js';
 import type { ProviderEvent, ProviderFailure } from '../events.js';
 import type { ProviderSession, SessionRequest } from '../port.js';
 import { sessionEvents } from '../session-events.js';
+import { SessionGate } from '../session-gate.js';
 import { scrubbedEvent, withoutSecrets } from '../without-secrets.js';
 import { type Counted, eventOfExecItem, failureOfExec, parseExecLine, usageOfExec } from './exec-events.js';
-import { SessionGate } from './session-gate.js';
 
 /**
  * One turn of `codex exec`, for a Codex without its app-server: its process ends with the turn, and the session goes on in
@@ -18,7 +18,7 @@ import { SessionGate } from './session-gate.js';
 export class ExecSession implements ProviderSession {
   readonly events: AsyncIterable<ProviderEvent>;
   private readonly stderr: StreamTail;
-  private readonly gate = new SessionGate();
+  private readonly gate = new SessionGate('Codex');
 
   constructor(
     readonly tree: GuardedTree,

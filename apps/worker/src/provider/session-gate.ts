@@ -1,12 +1,15 @@
-import type { ProviderEvent, ProviderFailure } from '../events.js';
+import type { ProviderEvent, ProviderFailure } from './events.js';
 
 /**
- * When a session counts as begun: at the model's first answer, not when Codex made a thread. An account that the model refuses at
+ * When a session counts as begun: at the model's first answer, not when its program made a thread. An account that the model refuses at
  * its first request never had a session: then the Dispatch goes elsewhere and nothing of it is spent (H11).
  */
 export class SessionGate {
   private thread: string | undefined;
   private state: 'shut' | 'open' | 'refused' = 'shut';
+
+  /** `program` as people call it. */
+  constructor(private readonly program: string) {}
 
   /** The name of the session, once it is known that the model answered. */
   get ref(): string | undefined {
@@ -38,7 +41,7 @@ export class SessionGate {
   /** Why a process is gone that no line explained. */
   whyNotBegun(): ProviderFailure | undefined {
     return this.thread === undefined
-      ? { class: 'environment', detail: 'Codex ended before it took a session.' }
+      ? { class: 'environment', detail: `${this.program} ended before it took a session.` }
       : undefined;
   }
 
