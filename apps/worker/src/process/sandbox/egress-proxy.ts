@@ -3,7 +3,6 @@ import { lookup } from 'node:dns/promises';
 import {
   createServer,
   request as httpRequest,
-  type IncomingHttpHeaders,
   type IncomingMessage,
   type Server,
   type ServerResponse,
@@ -14,6 +13,7 @@ import type { Duplex } from 'node:stream';
 import { FarmError, limits } from '#contracts';
 import { isClosedAddress } from './closed-addresses.js';
 import { type Destination, destinationOf, EgressList } from './egress-list.js';
+import { carriedOn, pass, refuse, refuseTunnel } from './proxy-passing.js';
 import type { EgressRules, HeldKey } from './rules.js';
 import type { SocketPlace } from './sandbox-folder.js';
 
@@ -143,7 +143,9 @@ export class EgressProxy {
     const headers = carriedOn(request.headers);
     headers.host = upstream.host;
     for (const name of keyHeaders) delete headers[name];
-    headers[key.header.toLowerCase()] = key.value;
+    for (const held of this.needs.keys) {
+      if (held.upstream === key.upstream) headers[held.header.toLowerCase()] = held.value;
+    }
     const send = upstream.protocol === 'https:' ? httpsRequest : httpRequest;
     const { method } = request;
     pass(
@@ -184,64 +186,8 @@ async function resolveName(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address);
 }
 
-/** What belongs to one connection is not passed on (RFC 9110, 7.6.1). */
-const ofOneConnection = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
 /** Where clients put a key: theirs is a stand-in and goes nowhere. */
 const keyHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'];
-
-function carriedOn(headers: IncomingHttpHeaders): Record<string, string | string[]> {
-  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || ofOneConnection.has(name) || named.has(name) ? [] : [[name, value]],
-    ),
-  );
-}
-
-function pass(request: IncomingMessage, response: ServerResponse, onward: ReturnType<typeof httpRequest>): void {
-  onward.setTimeout(limits.silenceMs, () => onward.destroy());
-  onward.once('response', (answer) => {
-    response.writeHead(answer.statusCode ?? 502, carriedOn(answer.headers));
-    response.flushHeaders();
-    answer.on('error', () => response.destroy());
-    answer.pipe(response);
-  });
-  onward.once('error', () => (response.headersSent ? response.destroy() : refuse(response, 502)));
-  response.once('close', () => onward.destroy());
-  request.pipe(onward);
-}
-
-const words: Readonly<Record<number, string>> = {
-  403: 'This host is not on the egress list of this sandbox.',
-  404: 'There is nothing here.',
-  407: 'Whose proxy this is does not know you.',
-  502: 'The host could not be reached.',
-};
-
-function refuse(response: ServerResponse, status: number): void {
-  if (response.headersSent) return void response.destroy();
-  response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' });
-  response.end(`longshore: ${words[status] ?? ''}\n`);
-}
-
-function refuseTunnel(client: Duplex, status: number): void {
-  const text = `longshore: ${words[status] ?? ''}\n`;
-  const reason = { 403: 'Forbidden', 407: 'Proxy Authentication Required' }[status] ?? 'Bad Gateway';
-  client.end(
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: text/plain\r\ncontent-length: ${text.length}\r\nconnection: close\r\n\r\n${text}`,
-  );
-}
 
 function isSame(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
