@@ -33,6 +33,8 @@ const groups: Readonly<Record<string, string>> = {
   queue: 'The jobs behind the Tasks, and what to do with one that is stuck.',
   job: 'Jobs of your own kinds.',
   quota: 'How much may run at once.',
+  account: 'Provider accounts over all machines.',
+  provider: "The agents that this machine's worker can run.",
 };
 
 /** The command with these words below `parent`; groups in between are made or found. */

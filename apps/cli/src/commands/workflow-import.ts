@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { workflowImport } from '#contracts';
 import { drawTable } from '../output/table.js';
+import { plainLine } from '../output/terminal-text.js';
 import { CommandFailed, commandAt, type Frame, runs } from './frame.js';
 import { readNamedText } from './read-document.js';
 
@@ -26,6 +27,8 @@ export function addWorkflowImport(program: Command, frame: Frame): void {
       screen.show(
         `${workflow_id} revision ${revision_no} ${created ? 'published' : 'was published before: selected again'}`,
       );
+      for (const warning of answer.warnings ?? [])
+        screen.say(`${screen.tint.yellow('warning')}: ${plainLine(warning)}`);
       return;
     }
     const rows = answer.issues.map(({ line, column, path, message }) => [

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { FarmError } from '#contracts';
 import { makePrivateFolder } from '../services/private-file.js';
+import { accountVariables } from './account-variables.js';
 import { type NodeProcess, type ProcessLine, startNodeProcess } from './node-process.js';
 import { programOf } from './programs.js';
 
@@ -69,6 +70,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       LONGSHORE_URL: url,
       LONGSHORE_WORKER_NAME: name,
       LONGSHORE_WORKER_SLOTS: slots === undefined ? undefined : String(slots),
+      ...(await accountVariables(home, globalThis.process.env)),
       ...env,
     },
     ...(ticket !== undefined && { input: `${ticket}\n` }),

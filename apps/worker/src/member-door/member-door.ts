@@ -26,7 +26,11 @@ export class LocalMemberDoor {
     private readonly socket: SocketPlace | undefined,
   ) {}
 
-  static async open(calls: MemberCalls, log: Log, place: DoorPlace = { kind: 'loopback' }): Promise<LocalMemberDoor> {
+  static async open(
+    calls: Pick<MemberCalls, 'call'>,
+    log: Log,
+    place: DoorPlace = { kind: 'loopback' },
+  ): Promise<LocalMemberDoor> {
     const token = randomBytes(32).toString('base64url');
     let host = `127.0.0.1:${memberDoorPort}`;
     const server = createServer((request, response) => {
@@ -70,7 +74,7 @@ function listen(server: Server, where: ListenOptions): Promise<void> {
 }
 
 interface Answering {
-  readonly calls: MemberCalls;
+  readonly calls: Pick<MemberCalls, 'call'>;
   readonly token: string;
   /** As callers name it. */
   readonly host: string;

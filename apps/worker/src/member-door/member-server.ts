@@ -6,7 +6,7 @@ import type { MemberCalls } from './member-calls.js';
 import { memberContracts, memberTools } from './member-tools.js';
 
 /** The MCP side of the door: the SDK's low-level server, because `McpServer` echoes names and thrown messages. */
-export function memberServer(calls: MemberCalls, log: Log): Server {
+export function memberServer(calls: Pick<MemberCalls, 'call'>, log: Log): Server {
   const server = new Server({ name: 'longshore', version: '1' }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: memberTools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),

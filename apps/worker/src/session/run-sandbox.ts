@@ -18,7 +18,11 @@ export interface SandboxWish {
 }
 
 /** @throws FarmError `misconfigured` */
-export function openRunSandbox(run: RunNeeds, folder: DispatchFolder, wish: SandboxWish): Promise<Sandbox> {
+export function openRunSandbox(
+  run: Pick<RunNeeds, 'home' | 'sandboxes' | 'log'>,
+  folder: DispatchFolder,
+  wish: SandboxWish,
+): Promise<Sandbox> {
   const { rung, readOnlyWorkspace, hosts, needs, account, memberDoor } = wish;
   const { settings } = run.sandboxes;
   return openSandbox({

@@ -7,8 +7,11 @@ import type { DispatchFolder } from '../workspace/owner-marker.js';
 import type { RunNeeds } from './run-needs.js';
 import { openRunSandbox, seenAccount } from './run-sandbox.js';
 
+/** What decides over the walls of a session. */
+type Walls = Pick<DispatchPayload, 'provider' | 'sandbox'>;
+
 /** The rung that a Dispatch gets here. @throws FarmError `misconfigured` */
-export function rungOf({ sandboxes }: RunNeeds, payload: DispatchPayload): SandboxRung {
+export function rungOf({ sandboxes }: Pick<RunNeeds, 'sandboxes'>, payload: Walls): SandboxRung {
   return sandboxes.rungFor({ foreign: payload.provider !== 'scripted', mode: payload.sandbox?.mode });
 }
 
@@ -22,15 +25,15 @@ export class SessionPlace {
 
   /** @throws FarmError `misconfigured` */
   static async open(
-    run: RunNeeds,
+    run: Pick<RunNeeds, 'home' | 'sandboxes' | 'log'>,
     folder: DispatchFolder,
     session: {
       readonly provider: Provider;
-      readonly payload: DispatchPayload;
+      readonly payload: Walls;
       readonly account?: SessionAccount;
       readonly program?: string;
     },
-    calls: MemberCalls,
+    calls: Pick<MemberCalls, 'call'>,
   ): Promise<SessionPlace> {
     const { provider, payload, account, program } = session;
     const rung = rungOf(run, payload);
@@ -75,6 +78,6 @@ export class SessionPlace {
 }
 
 /** What the workflow and the repository let a session reach; the provider's own hosts come beside. */
-function hostsOf({ sandbox }: DispatchPayload): readonly string[] {
+function hostsOf({ sandbox }: Walls): readonly string[] {
   return sandbox?.network === 'allow' ? ['*'] : [];
 }

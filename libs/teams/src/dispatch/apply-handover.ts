@@ -55,6 +55,7 @@ export async function applyHandover(
       files: checkpoint.files,
       commit: prepared.commit,
       root: assignment.parent === null,
+      ...(prepared.result.usage === undefined ? {} : { usage: prepared.result.usage }),
     },
   });
   // D4: what was accepted shows that the lane lives.

@@ -78,7 +78,14 @@ async function continueLane(
     task: task.id,
     type: 'dispatch_closed',
     source: 'node',
-    payload: { dispatch: dispatch.id, member: assignment.member, ended: end.ended, closed_reason: rule.closed, commit },
+    payload: {
+      dispatch: dispatch.id,
+      member: assignment.member,
+      ended: end.ended,
+      closed_reason: rule.closed,
+      commit,
+      ...(result.usage === undefined ? {} : { usage: result.usage }),
+    },
   });
   const afterMs = end.ended === 'limited' ? retryAfter(result.retry_after_ms) : undefined;
   if (afterMs !== undefined && job.account !== null)

@@ -1,7 +1,8 @@
-import type { TaskView } from '#contracts';
+import type { Budget, TaskUsage, TaskView } from '#contracts';
 import type { Paint } from '../../output/screen.js';
 import { drawPairs, drawTable } from '../../output/table.js';
 import { plainLine, plainText } from '../../output/terminal-text.js';
+import { shortCount, taskUsageText, usageText } from './usage-text.js';
 
 /** A Task on a page: where it stands, its team, what needs you, the Result. */
 export function drawTask(view: TaskView, paint: Paint): string {
@@ -14,6 +15,8 @@ export function drawTask(view: TaskView, paint: Paint): string {
         ['workflow', `${workflow.workflow_id} revision ${workflow.revision_no}`],
         ['started', view.started_at],
         ['ended', view.ended_at],
+        ['used', view.usage === null ? null : taskUsageText(view.usage)],
+        ['budget', view.budget === null ? null : budgetText(view.budget)],
         ['possible now', view.actions.map((action) => action.kind)],
       ],
       paint,
@@ -36,8 +39,22 @@ export function drawTask(view: TaskView, paint: Paint): string {
     const rows = rescues.map((rescue) => [rescue.ref, rescue.member_id, rescue.why, rescue.kept_at]);
     parts.push(drawTable(['kept, not merged', 'member', 'why', 'when'], rows, paint));
   }
+  if (view.usage !== null && view.usage.steps.length > 1) parts.push(drawSteps(view.usage, paint));
   if (view.result !== null) parts.push(drawResult(view, paint));
   return parts.join('\n\n');
+}
+
+function drawSteps({ steps }: TaskUsage, paint: Paint): string {
+  const rows = steps.map((step) => [step.member_id, step.account, step.models, usageText(step)]);
+  return drawTable(['step of', 'account', 'model', 'used'], rows, paint);
+}
+
+function budgetText({ usd, tokens, requests }: Budget): string {
+  return [
+    ...(usd === undefined ? [] : [`$${usd.toFixed(2)} at list price`]),
+    ...(tokens === undefined ? [] : [`${shortCount(tokens)} tokens`]),
+    ...(requests === undefined ? [] : [`${requests} requests`]),
+  ].join(', ');
 }
 
 /** How a Task ended: summary, branch, commit, the files, and the way to them. */
@@ -60,6 +77,7 @@ export function drawResult(view: TaskView, paint: Paint): string {
         ['branch', result.branch],
         ['commit', result.commit],
         ['workspace', result.isolation === null ? null : result.isolation.backend],
+        ['used', result.usage === null ? null : taskUsageText(result.usage)],
       ],
       paint,
     ),

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import type { TaskEvent } from '#contracts';
+import { SessionUsage, type TaskEvent } from '#contracts';
 import type { Paint } from '../../output/screen.js';
 import { cellText } from '../../output/table.js';
 import { plainLine } from '../../output/terminal-text.js';
+import { usageText } from './usage-text.js';
 
 /** Ids of the machinery stay in `--json`; a commit is known by its first characters. */
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-/;
@@ -15,15 +16,24 @@ export function eventLine(event: TaskEvent, paint: Paint): string {
   const payload = z.record(z.string(), z.unknown()).safeParse(event.payload);
   const facts = Object.entries(payload.data ?? {})
     .filter(([, value]) => isWorthALine(value))
-    .map(([name, value]) => `${plainLine(name.replace(/_id$/, '').replaceAll('_', ' '))} ${shortText(value)}`)
+    .map(
+      ([name, value]) =>
+        usageOf(name, value) ?? `${plainLine(name.replace(/_id$/, '').replaceAll('_', ' '))} ${shortText(value)}`,
+    )
     .join(', ');
   return `${paint.dim(plainLine(time))}  ${paint.cyan(plainLine(event.type.replaceAll('_', ' ')))}  ${facts}`.trimEnd();
+}
+
+/** What a step used stands in words. */
+function usageOf(name: string, value: unknown): string | undefined {
+  const used = name === 'usage' ? SessionUsage.safeParse(value).data : undefined;
+  return used === undefined ? undefined : `used ${usageText(used)}`;
 }
 
 function isWorthALine(value: unknown): boolean {
   if (value === null || (Array.isArray(value) && value.length === 0)) return false;
   if (typeof value === 'string') return !uuid.test(value);
-  return typeof value !== 'object' || JSON.stringify(value).length <= longest;
+  return typeof value !== 'object' || SessionUsage.safeParse(value).success || JSON.stringify(value).length <= longest;
 }
 
 const shortText = (value: unknown) =>

@@ -5,6 +5,7 @@ import { plainLine } from '../../output/terminal-text.js';
 import { CommandFailed, type CommandRun } from '../frame.js';
 import { drawResult } from './draw-task.js';
 import { eventLine } from './event-line.js';
+import { taskUsageText } from './usage-text.js';
 
 const waitSeconds = 20;
 const retryMs = 1_000;
@@ -63,6 +64,7 @@ export async function followTask(run: CommandRun, taskId: string): Promise<void>
   const { screen, surroundings } = run;
   const client = await run.client();
   let needs = '';
+  let used = '';
   const view = await followEvents({
     client,
     taskId,
@@ -73,7 +75,10 @@ export async function followTask(run: CommandRun, taskId: string): Promise<void>
     },
     // A record that says nothing is no comfort: what the Task waits for is told once.
     onQuiet: async () => {
-      const { attention } = await client.call(taskGet, { task_id: taskId });
+      const { attention, usage } = await client.call(taskGet, { task_id: taskId });
+      const soFar = usage === null ? '' : taskUsageText(usage);
+      if (soFar !== used) screen.say(`so far: ${soFar}`);
+      used = soFar;
       const now = attention.map(({ summary }) => plainLine(summary)).join(' ');
       if (now !== '' && now !== needs) screen.say(`${screen.tint.yellow('needs you')}: ${now}`);
       needs = now;

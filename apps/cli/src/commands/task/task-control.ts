@@ -4,6 +4,7 @@ import { FarmError, taskControl, taskGet } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
 import { commandAt, type Frame, runs } from '../frame.js';
+import { readBudget } from './read-budget.js';
 
 const about = {
   resume: 'Let a paused Task go on.',
@@ -19,10 +20,13 @@ export function addTaskControl(program: Command, frame: Frame, kind: keyof typeo
     .description(about[kind])
     .argument('<task_id>')
     .option('--yes', 'do it also where it would first only say what it would do (exit code 5)');
-  runs<{ yes?: boolean }>(command, frame, async (run, { yes }, [taskId]) => {
+  if (kind === 'resume')
+    command.option('--budget <limit>', 'instead of the budget there was: 5usd, 2Mtokens, 200requests', repeated);
+  runs<{ yes?: boolean; budget?: readonly string[] }>(command, frame, async (run, { yes, budget: given }, [taskId]) => {
     const { screen, surroundings } = run;
     const { signal } = surroundings;
     const input = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
+    const budget = readBudget(given ?? []);
     const client = await run.client();
     const view = await client.call(taskGet, input, { signal });
     const action = view.actions.find((offered) => offered.kind === kind);
@@ -34,13 +38,15 @@ export function addTaskControl(program: Command, frame: Frame, kind: keyof typeo
       );
     const answer = await client.call(
       taskControl,
-      { task_id: view.task_id, action_id: action.id },
+      { task_id: view.task_id, action_id: action.id, ...(budget === undefined ? {} : { budget }) },
       { confirm: yes === true, idempotencyKey: randomUUID(), signal },
     );
     screen.answer(answer);
     screen.show(`${view.task_id} ${answer.status}`);
   });
 }
+
+const repeated = (value: string, all: readonly string[] = []) => [...all, value];
 
 function notOffered(kind: string, status: string, offered: readonly string[]): FarmError {
   const may = offered.length === 0 ? 'nothing can be done with it any more' : `it offers ${offered.join(', ')}`;

@@ -13,6 +13,7 @@ import { type CommandRun, commandAt, type Frame, runs } from '../frame.js';
 import { readNamedText } from '../read-document.js';
 import { followTask } from './follow-task.js';
 import { isInsideCheckout } from './inside-checkout.js';
+import { readBudget } from './read-budget.js';
 
 interface StartFlags {
   readonly workflow: string;
@@ -28,6 +29,9 @@ interface StartFlags {
   /** False: --no-verify. */
   readonly verify?: string | false;
   readonly verifyTimeout?: string;
+  readonly provider?: string;
+  readonly account?: string;
+  readonly budget?: readonly string[];
   readonly idempotencyKey?: string;
   readonly watch?: boolean;
 }
@@ -55,23 +59,40 @@ export function addTaskStart(program: Command, frame: Frame): void {
     .option('--verify <command>', 'line for /bin/sh that the farm runs on the final tree; else that of the repository')
     .option('--no-verify', 'verify nothing, also where the repository has a command')
     .option('--verify-timeout <seconds>', 'time that the command has; else an hour')
+    .option('--provider <kind>', "who does the turns of members that name nobody; else the farm's default")
+    .option('--account <name>', 'provider account of members that name none')
+    .option('--budget <limit>', 'where the Task pauses: 5usd, 2Mtokens, 200requests; repeatable', repeated)
     .option('--idempotency-key <key>', 'starting again with this key is no second Task')
     .option('--watch', 'stay and show the work until it ends');
   runs<StartFlags>(command, frame, async (run, flags, [prompt]) => {
     const { screen, surroundings } = run;
-    const { workflow: workflow_id, title, pool, label: labels, priority, verify, verifyTimeout } = flags;
+    const {
+      workflow: workflow_id,
+      title,
+      pool,
+      label: labels,
+      priority,
+      verify,
+      verifyTimeout,
+      provider,
+      account,
+    } = flags;
     const given = {
       workflow_id,
       title,
       pool,
       labels,
       priority,
+      provider,
+      account,
       verify_timeout_seconds: verifyTimeout,
       prompt: await promptOf(prompt, flags, surroundings),
     };
     const repository = repositoryOf(flags);
+    const budget = readBudget(flags.budget ?? []);
     const input = readInput(taskStart, argumentFields(taskStart), given, {
       ...(repository && { repository }),
+      ...(budget && { budget }),
       ...(verify !== undefined && { verify }),
     });
     const client = await run.client();
@@ -85,10 +106,13 @@ export function addTaskStart(program: Command, frame: Frame): void {
     );
     screen.answer(started);
     screen.show(`${screen.paint.bold(started.task_id)} ${started.status}`);
+    for (const warning of started.warnings ?? []) screen.say(`${screen.tint.yellow('warning')}: ${plainLine(warning)}`);
     if (flags.watch === true) await followTask(run, started.task_id);
     else screen.say(`longshore task watch ${started.task_id} shows the work`);
   });
 }
+
+const repeated = (value: string, all: readonly string[] = []) => [...all, value];
 
 async function promptOf(
   prompt: string | undefined,

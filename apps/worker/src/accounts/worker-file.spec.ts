@@ -1,0 +1,93 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { FarmError } from '#contracts';
+import { tempDir } from '../../../../test/support/temp-dir.js';
+import { pathIn, readKey, readWorkerFile } from './worker-file.js';
+
+function aHome(text?: string): string {
+  const home = tempDir('worker');
+  if (text !== undefined) writeFileSync(join(home, 'worker.yaml'), text, { mode: 0o600 });
+  return home;
+}
+
+async function refusalOf(promise: Promise<unknown>): Promise<FarmError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof FarmError) return error;
+  throw new Error('it was not refused');
+}
+
+describe('worker.yaml', () => {
+  it('may be missing or empty', async () => {
+    const nothing = { accounts: {}, prices: {}, sandbox: {}, disk: {} };
+    expect(await readWorkerFile(aHome())).toEqual(nothing);
+    expect(await readWorkerFile(aHome('# nothing yet\n'))).toEqual(nothing);
+  });
+
+  it('names accounts by login, by key and by command', async () => {
+    const home = aHome(
+      [
+        'accounts:',
+        '  work: {provider: claude, login: ~/logins/work, models: [sonnet], failover: [backup]}',
+        '  backup: {provider: claude, key: {file: backup.key}, upstream: "https://gateway.example", use: named}',
+        '  other: {provider: acp, command: [/usr/bin/agent, --acp], environment: {MODE: fast}}',
+        'sandbox: {rung: bwrap, unsafe: false}',
+      ].join('\n'),
+    );
+    const { accounts, sandbox } = await readWorkerFile(home);
+    expect(Object.keys(accounts)).toEqual(['work', 'backup', 'other']);
+    expect(accounts.work).toMatchObject({ provider: 'claude', use: 'any', failover: ['backup'] });
+    expect(sandbox).toEqual({ rung: 'bwrap', unsafe: false });
+    expect(pathIn(home, '~/logins/work')).toBe(join(homedir(), 'logins/work'));
+    expect(pathIn(home, 'backup.key')).toBe(join(home, 'backup.key'));
+  });
+
+  it('tells all that is wrong at once, each with its line, and no value', async () => {
+    const home = aHome(
+      [
+        'accounts:',
+        '  work:',
+        '    provider: claude',
+        '    login: /a',
+        '    key: {env: SECRET_canary}',
+        '    failover: [gone]',
+        '  agent: {provider: acp}',
+        '  Bad Name: {provider: codex}',
+        'unknown: 1',
+      ].join('\n'),
+    );
+    const { code, detail } = await refusalOf(readWorkerFile(home));
+    expect(code).toBe('misconfigured');
+    expect(detail).toContain('line 9: There is no unknown here');
+    expect(detail).toContain('line 8');
+    expect(detail).not.toContain('canary');
+    const other = aHome(
+      'accounts:\n  work:\n    provider: claude\n    login: /a\n    key: {env: X}\n    failover: [gone]\n  agent: {provider: acp}\n',
+    );
+    const { detail: second } = await refusalOf(readWorkerFile(other));
+    expect(second).toMatch(
+      /line 5: .*has a login already.*line 6: .*gone is no other account of claude.*line 7: .*acp needs a command/,
+    );
+  });
+
+  it('is refused where others may write it, and a key where others may read it', async () => {
+    const home = aHome('accounts: {}\n');
+    chmodSync(join(home, 'worker.yaml'), 0o666);
+    expect(await refusalOf(readWorkerFile(home))).toMatchObject({ hint: expect.stringContaining('chmod go-w') });
+
+    writeFileSync(join(home, 'a.key'), 'sk-canary\n', { mode: 0o644 });
+    const refused = await refusalOf(readKey(home, { file: 'a.key' }, {}));
+    expect(refused).toMatchObject({ code: 'misconfigured', hint: expect.stringContaining('chmod 600') });
+    chmodSync(join(home, 'a.key'), 0o600);
+    expect(await readKey(home, { file: 'a.key' }, {})).toBe('sk-canary');
+    expect(await readKey(home, { env: 'KEY' }, { KEY: 'sk-2' })).toBe('sk-2');
+    for (const reference of [{ file: 'none' }, { env: 'NONE' }])
+      expect((await refusalOf(readKey(home, reference, {}))).code).toBe('misconfigured');
+    const two = await refusalOf(readKey(home, { env: 'KEY' }, { KEY: 'sk-canary and more' }));
+    expect(JSON.stringify(two)).not.toContain('canary');
+  });
+});
