@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, link, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { git } from './git.js';
 import type { Oid } from './oid.js';
@@ -36,15 +36,28 @@ export interface AgentHead {
   readonly index: string;
 }
 
-/** Gives the agent's repository its branch at the base, its author, and an index, so that its first status has nothing to read. */
+/**
+ * Gives a fresh repository for an agent its branch at the base, its author, and an index, so that its first status has nothing to
+ * read. These are plain files of git's, written without it: a workspace waits for this.
+ */
 export async function pointAgentRepository({ dotGit, base, branch, author, exclude, index }: AgentHead): Promise<void> {
-  const call = { gitDir: dotGit, durable: false };
-  await git(['config', 'user.name', author.name], call);
-  await git(['config', 'user.email', author.email], call);
+  const ref = join(dotGit, 'refs', 'heads', branch);
+  await mkdir(dirname(ref), { recursive: true });
+  await writeFile(ref, `${base}\n`);
+  await writeFile(join(dotGit, 'HEAD'), `ref: refs/heads/${branch}\n`);
+  await appendFile(join(dotGit, 'config'), authorLines(author));
   await writeFile(join(dotGit, 'info', 'exclude'), exclude.map((name) => `/${name}\n`).join(''));
-  await git(['symbolic-ref', 'HEAD', `refs/heads/${branch}`], call);
-  await git(['update-ref', `refs/heads/${branch}`, base], call);
   await copyFile(index, join(dotGit, 'index'));
+}
+
+/** What git would write: values in quotes, so that nothing in a name ends its line. */
+function authorLines({ name, email }: Person): string {
+  const quoted = (value: string): string =>
+    `"${value
+      .replaceAll(/\p{Cc}/gu, ' ')
+      .replaceAll('\\', '\\\\')
+      .replaceAll('"', '\\"')}"`;
+  return `[user]\n\tname = ${quoted(name)}\n\temail = ${quoted(email)}\n`;
 }
 
 async function takeObjects(from: string, to: string, how: 'copy' | 'link'): Promise<void> {

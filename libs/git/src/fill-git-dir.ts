@@ -1,4 +1,4 @@
-import { link, lstat, mkdir, readdir } from 'node:fs/promises';
+import { copyFile, link, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError } from '#contracts';
 import { bundleRef, readBundleHeader } from './bundle.js';
@@ -40,13 +40,17 @@ export async function fillGitDir(
 }
 
 /**
- * Gives a GIT_DIR all packs of another one of ours, as hard links: both own them, and neither is hurt when the other goes (H19).
- * Packs are never changed in place.
+ * Makes a GIT_DIR out of another one of ours: all packs of it, as hard links, and its few settings. Both own their packs, neither
+ * is hurt when the other goes (H19), and packs are never changed in place. Starts no git: a workspace waits for it.
  */
-export async function linkPacks(from: string, to: string): Promise<void> {
-  await makeGitDir(to);
-  const [source, target] = [join(from, 'objects', 'pack'), join(to, 'objects', 'pack')];
-  for (const name of await readdir(source)) await link(join(source, name), join(target, name));
+export async function linkGitDir(from: string, to: string): Promise<void> {
+  for (const folder of ['objects/pack', 'objects/info', 'refs/heads', 'info'])
+    await mkdir(join(to, folder), { recursive: true });
+  for (const name of ['config', 'info/attributes']) await copyFile(join(from, name), join(to, name));
+  const packs = await readdir(join(from, 'objects', 'pack'));
+  for (const name of packs) await link(join(from, 'objects', 'pack', name), join(to, 'objects', 'pack', name));
+  // last: it says that the rest is there
+  await copyFile(join(from, 'HEAD'), join(to, 'HEAD'));
 }
 
 async function makeGitDir(gitDir: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { branchOf, pointAgentRepository, writeAgentRepository } from './agent-repository.js';
-import { fillGitDir, linkPacks } from './fill-git-dir.js';
+import { fillGitDir, linkGitDir } from './fill-git-dir.js';
 import { withFolder } from './folders.js';
 import { type GitLimits, gitLimits } from './git-limits.js';
 import { layIn } from './lay-in.js';
@@ -40,7 +40,7 @@ export async function keepBase(wanted: BaseWanted): Promise<{ readonly tree: Oid
 
 /** A GIT_DIR of its own for the captures of one workspace, from the one of its base. It owns its objects (H19). */
 export function gitDirFrom(baseGitDir: string, gitDir: string): Promise<void> {
-  return linkPacks(baseGitDir, gitDir);
+  return linkGitDir(baseGitDir, gitDir);
 }
 
 interface FilesWanted {
