@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { FarmError, taskDiff } from '#contracts';
+import { FarmError, systemCodeOf, taskDiff } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
 import { plainText } from '../../output/terminal-text.js';
@@ -47,7 +47,10 @@ export function addTaskPatch(program: Command, frame: Frame): void {
     const path = resolve(cwd, output);
     const file = createWriteStream(path, { flags: 'wx', mode: 0o644 });
     file.on('error', () => undefined);
-    await client.getPatch(taskId, file, signal);
+    await client.getPatch(taskId, file, signal).catch((error: unknown) => {
+      if (systemCodeOf(error) !== 'EEXIST') throw error;
+      throw new FarmError('conflict', 'There is a file of this name already; it was not touched.');
+    });
     file.end();
     await finished(file);
     screen.answer({ task_id: taskId, path });
