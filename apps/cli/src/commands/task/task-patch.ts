@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
 import type { Command } from 'commander';
@@ -45,15 +45,20 @@ export function addTaskPatch(program: Command, frame: Frame): void {
     const client = await run.client();
     if (output === undefined) return await client.getPatch(taskId, stdout, signal);
     const path = resolve(cwd, output);
-    const file = createWriteStream(path, { flags: 'wx', mode: 0o644 });
-    file.on('error', () => undefined);
-    await client.getPatch(taskId, file, signal).catch((error: unknown) => {
-      if (systemCodeOf(error) !== 'EEXIST') throw error;
-      throw new FarmError('conflict', 'There is a file of this name already; it was not touched.');
-    });
+    const file = (await newFile(path)).createWriteStream();
+    await client.getPatch(taskId, file, signal);
     file.end();
     await finished(file);
     screen.answer({ task_id: taskId, path });
     screen.say(`git am ${output} applies it to the commit that the Task started from`);
   });
+}
+
+async function newFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o644);
+  } catch (error) {
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
+    throw new FarmError('conflict', 'There is a file of this name already; it was not touched.');
+  }
 }
