@@ -1,0 +1,63 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { taskStart, workflowImport } from '#contracts';
+import { Farm, type FarmOptions, type FarmWorker } from '../support/farm.js';
+import { scriptMark } from '../support/model-server/script.js';
+
+/** A real agent as the owner of a machine writes it into `worker.yaml`, with the scripted model as its upstream. */
+export interface AgentAccount {
+  /** Of workflows: `claude`. */
+  readonly provider: string;
+  readonly program: string;
+  readonly upstream: string;
+  /** A canary: what it stands in is where a key goes. */
+  readonly key: string;
+}
+
+/** A whole farm whose one member is a real agent. */
+export class AgentFarm {
+  private constructor(
+    readonly farm: Farm,
+    private readonly account: AgentAccount,
+  ) {}
+
+  static async start(account: AgentAccount, options: FarmOptions = {}): Promise<AgentFarm> {
+    const farm = await Farm.start(options);
+    await farm.client.call(workflowImport, {
+      document: `
+kind: workflow
+id: real
+description: One member that is a real agent.
+lead:
+  id: lead
+  provider: { kind: ${account.provider} }
+`,
+    });
+    return new AgentFarm(farm, account);
+  }
+
+  /** A machine that has the agent; `changes` to its account are what its owner got wrong. */
+  join(
+    name: string,
+    changes: Partial<AgentAccount> = {},
+    options: Parameters<Farm['join']>[1] = {},
+  ): Promise<FarmWorker> {
+    const { key, ...account } = { ...this.account, ...changes };
+    const home = join(this.farm.data, 'workers', name);
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeFileSync(join(home, 'key'), key, { mode: 0o600 });
+    const entry = { ...account, key: { file: 'key' } };
+    writeFileSync(join(home, 'worker.yaml'), stringify({ accounts: { team: entry } }), { mode: 0o600 });
+    return this.farm.join(name, { slots: 1, ...options });
+  }
+
+  /** Starts a Task whose member's model plays this script. */
+  async startTask(script: string, prompt = 'Do your work.'): Promise<string> {
+    const { task_id } = await this.farm.client.call(taskStart, {
+      workflow_id: 'real',
+      prompt: `${scriptMark(script)} ${prompt}`,
+    });
+    return task_id;
+  }
+}
