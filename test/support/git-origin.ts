@@ -169,7 +169,6 @@ export interface SshOrigin {
 
 const sshdPath = ['/usr/sbin/sshd', '/usr/local/sbin/sshd'].find((path) => existsSync(path));
 export const hasSshd = sshdPath !== undefined;
-export const hasGitLfs = (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, 'git-lfs')));
 
 /** A real sshd on loopback, for the user of this process and one key. */
 export async function anSshOrigin(): Promise<SshOrigin> {

@@ -24,7 +24,7 @@ export interface Settings {
   readonly sources?: SourceSettings;
 }
 
-export interface SourceSettings {
+interface SourceSettings {
   readonly privateHosts: readonly string[];
   readonly roots: readonly string[];
   readonly caFile?: string;

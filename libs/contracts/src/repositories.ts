@@ -54,9 +54,6 @@ export const RepositoryCredential = z.discriminatedUnion('kind', [
 ]);
 export type RepositoryCredential = z.output<typeof RepositoryCredential>;
 
-/** What is done about what a commit only points to. */
-const Pointed = z.enum(['report', 'fetch']);
-
 const CredentialKind = z.enum(['none', 'token', 'ssh_key']);
 
 export const RepositoryView = z.strictObject({
@@ -71,8 +68,6 @@ export const RepositoryView = z.strictObject({
   environment: z.record(z.string(), z.string()),
   /** Names only. */
   secrets: z.array(z.string()),
-  lfs: Pointed,
-  submodules: Pointed,
   /** Fingerprints of the ssh host's known keys. */
   host_keys: z.array(z.string()),
   added_by: z.string(),
@@ -105,8 +100,6 @@ export const repoAdd = contract({
     environment: variables(limits.repositoryVariableBytes).optional(),
     /** For the sandbox only; sealed, never answered. */
     secrets: variables(limits.repositorySecretBytes).optional(),
-    lfs: Pointed.optional(),
-    submodules: Pointed.optional(),
     /** Changes the one of this name: what is not given stays as it is. */
     replace: z.boolean().default(false),
   }),

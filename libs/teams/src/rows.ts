@@ -68,8 +68,6 @@ export interface RepositorySettings {
   readonly verify?: string | undefined;
   readonly egress: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  readonly lfs: 'report' | 'fetch';
-  readonly submodules: 'report' | 'fetch';
 }
 
 export interface TaskRow {

@@ -95,8 +95,6 @@ function settingsOf(wanted: Wanted, known: RepositorySettings | undefined): Repo
     verify: wanted.verify === undefined ? known?.verify : (wanted.verify ?? undefined),
     egress: wanted.egress ?? known?.egress ?? [],
     environment: wanted.environment ?? known?.environment ?? {},
-    lfs: wanted.lfs ?? known?.lfs ?? 'report',
-    submodules: wanted.submodules ?? known?.submodules ?? 'report',
   };
 }
 

@@ -98,11 +98,11 @@ export function pointedNotes({ lfs, submodules }: SourceReport): readonly string
   const notes: string[] = [];
   if (lfs.files > 0)
     notes.push(
-      `${lfs.files} ${lfs.files === 1 ? 'file is' : 'files are'} kept by git-lfs: workspaces hold the pointers.`,
+      `${lfs.files} ${lfs.files === 1 ? 'file is' : 'files are'} kept by git-lfs: workspaces hold the pointers, and nothing fetches them.`,
     );
   if (submodules.length > 0)
     notes.push(
-      `${submodules.length} ${submodules.length === 1 ? 'submodule is' : 'submodules are'} left empty in workspaces.`,
+      `${submodules.length} ${submodules.length === 1 ? 'submodule is' : 'submodules are'} left empty in workspaces: nothing fetches ${submodules.length === 1 ? 'it' : 'them'}.`,
     );
   return notes;
 }

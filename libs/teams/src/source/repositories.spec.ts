@@ -303,6 +303,10 @@ describe('a registered repository', () => {
     expect(event?.payload).toMatchObject({
       source: { ref: 'main', lfs: { files: 1, bytes: 4096 }, submodules: [{ path: 'libs/inner' }] },
     });
+    expect((await farm.view(task)).activities).toMatchObject([
+      { kind: 'task_prepared', summary: expect.stringContaining('1 file is kept by git-lfs') },
+      { kind: 'task_started' },
+    ]);
     expect(await inspectSource(join(farm.data, 'tasks', task, 'store.git'), (await baseOf(task)) ?? '')).toMatchObject({
       lfs: { files: 1 },
     });

@@ -1,5 +1,3 @@
-import type { Remote } from '#git';
-
 /** What the admin of a controller lets sources be, and where the farm keeps what it makes of them (H30). */
 export interface SourceRules {
   /** Hosts, `host:port`, addresses and CIDR ranges that may be private ones. None by default. */
@@ -21,5 +19,3 @@ export interface Vault {
   open(place: string, sealed: Uint8Array): string;
   digest(text: string): string;
 }
-
-export type NetworkRemote = Exclude<Remote, { protocol: 'file' }>;

@@ -21,8 +21,6 @@ export async function viewRepositories(
     egress: [...row.settings.egress],
     environment: { ...row.settings.environment },
     secrets: names.flatMap(({ repository, name }) => (repository === row.id ? [name] : [])),
-    lfs: row.settings.lfs,
-    submodules: row.settings.submodules,
     host_keys: [...fingerprintsOf(row.host_keys)],
     added_by: row.added_by,
     created_at: row.created_at.toISOString(),

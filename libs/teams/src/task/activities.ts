@@ -24,6 +24,7 @@ const runEnds: ReadonlyMap<string, { readonly said: string; readonly outcome: En
 /** Facts that people are told of; retries, progress, plans and machines are not among them (§2.12 of the team rules). */
 export const toldTypes = [
   'task_started',
+  'task_prepared',
   'task_paused',
   'task_resumed',
   'task_cancelled',
@@ -39,6 +40,7 @@ const Boundary = z.object({
   root: z.boolean(),
 });
 const Paused = z.object({ detail: z.string() });
+const Prepared = z.object({ source: z.object({ notes: z.array(z.string()) }) });
 
 /** What happened, for people, newest first. `name` says what a member is called. */
 export function activitiesOf(task: string, facts: readonly Fact[], name: (member: string) => string): readonly Shown[] {
@@ -56,6 +58,8 @@ function tell(fact: Fact, name: (member: string) => string): Told | undefined {
   switch (fact.type) {
     case 'task_started':
       return { kind: 'task_started', title: 'Task started' };
+    case 'task_prepared':
+      return tellPrepared(fact.payload);
     case 'task_paused':
       return {
         kind: 'task_paused',
@@ -71,6 +75,14 @@ function tell(fact: Fact, name: (member: string) => string): Told | undefined {
     default:
       return tellRun(fact);
   }
+}
+
+/** Only where the source is not all that it seems: files elsewhere, submodules. */
+function tellPrepared(payload: unknown): Told | undefined {
+  const notes = Prepared.safeParse(payload).data?.source.notes ?? [];
+  return notes.length === 0
+    ? undefined
+    : { kind: 'task_prepared', title: 'The repository points elsewhere', summary: notes.join(' ') };
 }
 
 const Run = z.object({ purpose: z.enum(['verify', 'member']), detail: z.string().nullable() });

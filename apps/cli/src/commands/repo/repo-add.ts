@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { FarmError, repoAdd } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
@@ -15,8 +15,6 @@ interface AddFlags extends SecretFlags {
   readonly verify?: string;
   readonly egress?: readonly string[];
   readonly env?: readonly string[];
-  readonly lfs?: string;
-  readonly submodules?: string;
   readonly replace?: boolean;
   readonly check?: boolean;
 }
@@ -41,8 +39,6 @@ export function addRepoAdd(program: Command, frame: Frame): void {
     .option('--egress <host>', 'a host that the sandbox may reach; repeatable', many)
     .option('--env <name=value>', 'a variable of the sandbox; repeatable', many)
     .option('--secret-file <name=file>', 'a secret variable of the sandbox, from a file or `-`; repeatable', many)
-    .addOption(new Option('--lfs <what>', 'what is done about files of git-lfs').choices(['report', 'fetch']))
-    .addOption(new Option('--submodules <what>', 'what is done about submodules').choices(['report', 'fetch']))
     .option('--replace', 'change the one of this name: what is not given stays')
     .option('--no-check', 'do not ask the origin whether it works');
   runs<AddFlags>(command, frame, async (run, flags, [name, url]) => {
@@ -69,7 +65,7 @@ async function inputOf(
   named: { readonly name: string | undefined; readonly url: string | undefined },
   surroundings: Frame['surroundings'],
 ): Promise<unknown> {
-  const { project, egress, lfs, submodules, replace } = flags;
+  const { project, egress, replace } = flags;
   const files = [flags.tokenFile, flags.sshKey, flags.hostKeys, ...(flags.secretFile ?? []).map(fileOf)];
   if (files.filter((file) => file === '-').length > 1)
     throw new FarmError('invalid_input', 'Only one of the files can come by stdin.');
@@ -80,8 +76,6 @@ async function inputOf(
     setup: orNull(flags.setup),
     verify: orNull(flags.verify),
     egress,
-    lfs,
-    submodules,
     replace,
     environment: flags.env && Object.fromEntries(flags.env.map(pairOf)),
     secrets: await readSecrets(flags.secretFile, surroundings),
