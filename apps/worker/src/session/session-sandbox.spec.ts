@@ -92,6 +92,8 @@ describe('a session behind walls', () => {
 
   it('P4 ends a cancelled session gently: what runs inside hears TERM before it is killed', async () => {
     const farm = await StandInController.open();
+    // a tree that is frozen at its lease's end is killed and does not run again
+    farm.leaseMs = 15_000;
     const job = farm.add(
       script(
         run('(trap "echo heard > heard.txt; exit" TERM; echo ready > ready; while :; do sleep 0.1; done) & sleep 1'),

@@ -1,10 +1,11 @@
 /**
- * The first program inside a sandbox without a network: listens on its loopback, passes each connection on to a unix socket that
- * was laid in, and runs the session's command. It holds no secret; whoever ends it ends the sandbox. Only Node's own modules.
+ * The first program inside a sandbox: listens on its loopback, passes each connection on to a unix socket that was laid in, and
+ * runs the session's command. It holds no secret; whoever ends it ends the sandbox. Only Node's own modules.
  *
  *   argv: `<port>=<socket>` …, `--`, the command
  */
 import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { constants } from 'node:os';
 
@@ -29,8 +30,36 @@ const given = process.argv.slice(2);
 const end = given.indexOf('--');
 const [file = '', ...args] = given.slice(end + 1);
 
+/** Whether anything of the session lives beside the sandbox's own first process and this one. */
+function isAlone(): boolean {
+  const others = readdirSync('/proc').filter(
+    (name) => /^\d+$/.test(name) && !['1', String(process.pid)].includes(name),
+  );
+  return !others.some(runs);
+}
+
+function runs(pid: string): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat[stat.lastIndexOf(')') + 2] !== 'Z';
+  } catch {
+    return false;
+  }
+}
+
+/** With the end of this process everything inside ends: who was told to end has the rest of the grace before that (P4). */
+function leave(code: number): void {
+  if (!told || isAlone()) process.exit(code);
+  setTimeout(() => leave(code), 20);
+}
+
 // The guardian tells every process of the tree itself; this one stays until its command is gone.
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+let told = false;
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    told = true;
+  });
+}
 
 for (const wish of given.slice(0, end)) {
   const at = wish.indexOf('=');
@@ -38,4 +67,7 @@ for (const wish of given.slice(0, end)) {
 }
 const child = spawn(file, args, { stdio: 'inherit' });
 child.once('error', () => process.exit(127));
-child.once('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 128 + constants.signals[signal]));
+child.once('exit', (code, signal) => {
+  told ||= signal === 'SIGTERM';
+  leave(signal === null ? (code ?? 1) : 128 + constants.signals[signal]);
+});

@@ -66,7 +66,7 @@ async function openWalls(rules: SandboxRules): Promise<Sandbox> {
     ...(rules.memberDoor === true ? [`${memberDoorPort}=${socketsInside}/${socketNames.memberDoor}`] : []),
     ...(proxy === undefined ? [] : [`${egressPort}=${socketsInside}/${socketNames.egress}`]),
   ];
-  const relay = relays.length === 0 ? [] : relayCommand(relays);
+  const relay = relayCommand(relays);
   return {
     rung: 'bwrap',
     enclosure: (command) => walled(command, { bubblewrap, mounts, shared: folder.shared, limited, relay }),
