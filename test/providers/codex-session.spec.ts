@@ -140,6 +140,19 @@ describeCli(codexCli, program, (codex) => {
     expect(asked?.text).toContain('`sandbox_mode` is `danger-full-access`');
   });
 
+  it('offers no sub-agents with the model that it chooses itself, either, and the member door in what that runs', async () => {
+    const started = await aSession(codexProvider, door, {
+      program: codex,
+      account: account(),
+      input: 'canary-of-its-own',
+    });
+    open.push(started);
+    await started.untilType('turn_end');
+    const asked = model.requests.findLast(({ text }) => text.includes('canary-of-its-own'));
+    expect(asked?.text).not.toMatch(/spawn_agent|followup_task|multi_agent_role/);
+    expect(asked?.text).toMatch(/longshore/);
+  });
+
   it.each([true, false])('reads instructions of the repository only where it is told to (%s)', async (on) => {
     const started = await start(`repository-${on}`, [[says('Hello')]], {
       repositoryInstructions: on,

@@ -23,6 +23,8 @@ export function sessionSettings(request: SessionRequest, loggedIn: boolean): Set
     'analytics.enabled': false,
     'history.persistence': 'none',
     cli_auth_credentials_store: 'file',
+    // what the features say of sub-agents, newer models overrule
+    'agents.enabled': false,
     ...switchedOff,
     'skills.bundled.enabled': false,
     // AGENTS.md and the skills of the repository; its .codex folder is read of trusted projects only, and none is made one
