@@ -10,6 +10,8 @@ interface Opened {
   readonly target: string;
   readonly title: string;
   readonly body: string;
+  /** From a fork of somebody's. */
+  readonly foreign?: boolean;
   state: 'open' | 'closed' | 'merged';
 }
 
@@ -99,7 +101,13 @@ export function aForge(kind: ForgeKind, origin: HttpsOrigin, bare: string, token
     }
     queries[kind].parse(Object.fromEntries(url.searchParams));
     const branch = url.searchParams.get('head')?.replace('team:', '') ?? url.searchParams.get('source_branch');
-    const open = forge.opened.filter((one) => one.state === 'open' && (branch === null || one.branch === branch));
+    const open = forge.opened.filter(
+      (one) =>
+        one.state === 'open' &&
+        (branch === null || one.branch === branch) &&
+        // `head=team:branch` of GitHub is of that owner alone
+        !(kind === 'github' && one.foreign === true),
+    );
     const page = Number(url.searchParams.get('page') ?? 1);
     const size = kind === 'gitea' ? 1 : 100;
     send(response, 200, open.slice((page - 1) * size, page * size).map(shown));
@@ -112,7 +120,10 @@ export function aForge(kind: ForgeKind, origin: HttpsOrigin, bare: string, token
     if (forge.raceNext) make();
     forge.raceNext = false;
     const unknown = [wanted.branch, wanted.target].find((name) => !holds(bare, name));
-    if (unknown !== undefined || forge.opened.some((one) => one.branch === wanted.branch && one.state === 'open')) {
+    if (
+      unknown !== undefined ||
+      forge.opened.some((one) => one.branch === wanted.branch && one.state === 'open' && one.foreign !== true)
+    ) {
       const duplicate = kind === 'github' ? 422 : 409;
       return send(response, unknown === undefined ? duplicate : 422, { message: 'Validation Failed' });
     }
@@ -144,6 +155,8 @@ export function aForge(kind: ForgeKind, origin: HttpsOrigin, bare: string, token
         web_url: url,
         state: one.state === 'open' ? 'opened' : one.state,
         source_branch: one.branch,
+        source_project_id: one.foreign === true ? 2 : 1,
+        target_project_id: 1,
         target_branch: one.target,
         title: one.title,
         merge_status: 'can_be_merged',
@@ -156,7 +169,11 @@ export function aForge(kind: ForgeKind, origin: HttpsOrigin, bare: string, token
       state: one.state === 'open' ? 'open' : 'closed',
       merged_at: one.state === 'merged' ? '2026-01-01T00:00:00Z' : null,
       title: one.title,
-      head: { ref: one.branch, label: one.branch },
+      head: {
+        ref: one.branch,
+        label: one.branch,
+        repo: { full_name: one.foreign === true ? 'stranger/app' : 'team/app' },
+      },
       base: { ref: one.target },
       ...(kind === 'gitea' && { merged: one.state === 'merged' }),
     };

@@ -16,8 +16,11 @@ export interface Push {
   readonly signal?: AbortSignal;
 }
 
-/** `moved`: somebody else's commits stand there, and they stay. */
+/** `moved`: the branch is not what was expected, or somebody else is at it at this moment; nothing was done. */
 export type Pushed = 'pushed' | 'moved';
+
+/** What a server says when another push of the branch was faster than its look, or holds its lock. */
+const atIt = /^\[remote rejected\] \((failed to update ref|failed to lock|cannot lock ref|incorrect old value)/;
 
 /**
  * Pushes one commit to one branch of an origin, and only where that branch is what the caller recorded. Tags, hooks, submodules and
@@ -53,7 +56,7 @@ export async function pushBranch(store: ObjectStore, { url, call }: RemoteCall, 
   );
   if (answer.exitCode === 0) return 'pushed';
   const [, said = ''] = /^!\t[^\t]*\t(.*)$/m.exec(answer.text) ?? [];
-  if (said.startsWith('[rejected]')) return 'moved';
+  if (said.startsWith('[rejected]') || atIt.test(said)) return 'moved';
   const cause = new Error(`${said} ${answer.stderr.slice(-2048)}`);
   if (said.startsWith('[remote rejected]')) {
     throw new FarmError('conflict', 'The origin took the commits and declines the branch.', {

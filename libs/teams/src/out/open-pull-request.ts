@@ -1,11 +1,12 @@
-import { FarmError, type PullRequest } from '#contracts';
+import { FarmError, type ForgeKind, type PullRequest } from '#contracts';
 import { listRemote, withRemote } from '#git';
 import type { TeamParts } from '../parts.js';
 import { judgedAddresses } from '../source/address-rules.js';
 import { scratchOf } from '../source/mirrors.js';
 import { readSourceUrl } from '../source/source-url.js';
+import { findForge } from './forge/find-forge.js';
 import { type ForgeApi, openForgeApi } from './forge/forge-api.js';
-import { type ForgeKind, type ForgePlace, findForge, placeOf } from './forge/forges.js';
+import { type ForgePlace, placeOf } from './forge/forge-place.js';
 import type { Origin } from './open-origin.js';
 
 export interface PullRequestWanted {

@@ -157,15 +157,20 @@ async function send(
 ): Promise<'pushed' | 'already' | 'moved'> {
   const options = { signal, ...(parts.gitLimits && { limits: parts.gitLimits }) };
   const look = async () => (await listRemote(call, [branch], options)).commits.get(branch);
-  const there = await look();
-  if (there === commit) return 'already';
-  if (there !== undefined && !ours.includes(there)) return 'moved';
-  // It was there once and is gone: merged, mostly. The one effect of this push has been had (A12.22).
-  if (there === undefined && known?.state === 'pushed') return 'already';
-  if ((await pushBranch(store, call, { commit, branch, expected: there, ...options })) === 'pushed') return 'pushed';
-  // A twin may have been faster with the very same.
-  return (await look()) === commit ? 'already' : 'moved';
+  for (let tries = 0; tries < pushTries; tries += 1) {
+    const there = await look();
+    if (there === commit) return 'already';
+    if (there !== undefined && !ours.includes(there)) return 'moved';
+    // It was there once and is gone: merged, mostly. The one effect of this push has been had (A12.22).
+    if (there === undefined && known?.state === 'pushed') return 'already';
+    if ((await pushBranch(store, call, { commit, branch, expected: there, ...options })) === 'pushed') return 'pushed';
+    // A twin was at it in the same moment, perhaps with the very same: look again.
+  }
+  return 'moved';
 }
+
+/** Twins that push one branch at once; each turn lets one of them win. */
+const pushTries = 4;
 
 async function request(parts: TeamParts, out: Outgoing, wanted: Wanted, signal: AbortSignal): Promise<PullRequest> {
   const known = pullRequestOf(await parts.database.first(pushSql.read, { task: out.task.id, commit: out.commit }));
