@@ -53,6 +53,8 @@ export interface StandInJob {
   readonly packs: { readonly epoch: number; readonly commit: string; readonly how: 'accepted' | 'rescue' }[];
   readonly output: Map<string, string>;
   readonly acks: unknown[];
+  /** Dispatches of one Assignment share a workspace where it was kept. */
+  assignment?: string;
 }
 
 export interface Heard {
@@ -371,6 +373,7 @@ export class StandInController {
         base: job.base,
         task_directory: '.longshore/t_00000000',
         provider: job.provider,
+        ...(job.assignment !== undefined && { assignment_id: job.assignment }),
         ...(job.command && { command_id: 'c_00000000', purpose: 'verify' as const }),
       },
     };

@@ -124,6 +124,7 @@ export class FarmWorker {
     this.beats.start();
     await salvageDeadBoots({ home, workspaces, worker: identity.enrolled.worker_id, farm, log, line });
     await this.disk.look();
+    if (this.disk.short !== undefined) this.beats.soon();
     if (!this.draining) this.claims.start();
   }
 

@@ -15,6 +15,7 @@ import { type EnrolledIdentity, newIdentity, readIdentity } from './identity/ide
 import { readTicket } from './identity/join-ticket.js';
 import { WorkerToken } from './identity/worker-token.js';
 import { faultOf, type Log, openLog } from './log.js';
+import { enterOwnNamespace } from './own-namespace.js';
 import { readSandboxSettings, SandboxPolicy } from './process/sandbox/index.js';
 import { providers } from './provider/index.js';
 import { readSettings, requireSafeUrl, type WorkerSettings } from './settings.js';
@@ -23,6 +24,7 @@ import { lockHome, openHome, type WorkerHome } from './workspace/worker-home.js'
 import { Workspaces } from './workspace/workspaces.js';
 
 async function main(): Promise<void> {
+  enterOwnNamespace(process.env);
   const environment = await ownersEnvironment(process.env);
   const settings = readSettings(environment, process.argv.slice(2));
   const log = openLog(settings.logLevel);

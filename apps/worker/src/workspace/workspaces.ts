@@ -101,6 +101,7 @@ export class Workspaces {
       prepare_ms: Math.round(machineClock.now() - since),
       ...how,
     });
+    await mkdir(wanted.folder.state, { recursive: true, mode: 0o700 });
     const again = await this.takeKept(wanted, rungs);
     if (again !== undefined) return report(again, []);
     const reasons: string[] = [];
@@ -209,7 +210,7 @@ export class Workspaces {
   private async tryOne(backend: Backend, wanted: WorkspaceWanted, reasons: string[]): Promise<Made | string> {
     const { folder, base, bundle, signal } = wanted;
     await clearAway(folder);
-    for (const path of [folder.work, folder.state]) await mkdir(path, { recursive: true, mode: 0o700 });
+    await mkdir(folder.work, { recursive: true, mode: 0o700 });
     try {
       return await this.layers.useRepository(base, bundle, signal, (repository) =>
         this.above(backend, repository, wanted, reasons),

@@ -65,8 +65,10 @@ async function reflinkMissing(folder: string): Promise<string | undefined> {
 /** A refusal to mount as a sentence for people; other faults go on. */
 export function whyNoMount(error: unknown): string {
   if (!(error instanceof MountRefused)) throw error;
-  const own = process.getuid?.();
-  const who = own === 0 ? '' : ' (this worker does not run as root)';
+  const plain = process.getuid?.() !== 0;
+  const who = plain
+    ? ' (this worker does not run as root; LONGSHORE_USER_NAMESPACE=1 gives it a namespace to mount in)'
+    : '';
   return `it cannot be mounted here${who}: ${error.message}`;
 }
 
