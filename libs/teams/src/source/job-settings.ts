@@ -3,6 +3,7 @@ import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { repositorySql } from '../sql.js';
 import { secretPlace } from './add-repository.js';
+import { repositoryOf } from './repository-of.js';
 
 /**
  * What the sandbox of a Task's job is given, its secrets opened: for the holder of the lease alone. As the repository is now, so
@@ -11,8 +12,7 @@ import { secretPlace } from './add-repository.js';
 export async function readJobSettings(parts: TeamParts, task: TaskRow): Promise<JobSettings> {
   const { source } = task;
   if (source.kind !== 'repository') return { repository: null };
-  const row =
-    source.repository === null ? undefined : await parts.database.first(repositorySql.read, { id: source.repository });
+  const row = await repositoryOf(parts.database, source);
   if (!row) {
     const nothing = { setup: null, verify: null, egress: [], environment: {}, secrets: {} };
     return { repository: { name: source.name, project: 'default', origin: source.url, ...nothing } };

@@ -3,7 +3,8 @@ import type { Transaction } from '#store';
 import type { RepositoryRow, RepositorySource } from '../rows.js';
 import { repositorySql } from '../sql.js';
 import { unknownRepository } from './check-repository.js';
-import { readSourceUrl, sameSource } from './source-url.js';
+import { namesOf } from './repository-of.js';
+import { readSourceUrl } from './source-url.js';
 
 export interface NamedSource {
   readonly source: RepositorySource;
@@ -24,17 +25,14 @@ export async function nameSource(tx: Transaction, wanted: RepositoryWanted): Pro
     return registered(row, ref);
   }
   const url = readSourceUrl(wanted.url ?? '');
-  const found = (await tx.all(repositorySql.urls)).filter((each) => sameSource(readSourceUrl(each.url), url));
+  const found = await namesOf(tx, url);
   if (found.length > 1) {
     throw new FarmError('conflict', 'Several repositories are registered with this URL.', {
-      hint: `Name one of them: ${found
-        .map(({ name }) => name)
-        .slice(0, 10)
-        .join(', ')}.`,
+      hint: `Name one of them: ${found.slice(0, 10).join(', ')}.`,
     });
   }
   const [known] = found;
-  const row = known && (await tx.first(repositorySql.share, { name: known.name }));
+  const row = known === undefined ? undefined : await tx.first(repositorySql.share, { name: known });
   if (row) return registered(row, ref);
   if (url.protocol === 'https')
     return { row: undefined, source: { kind: 'repository', repository: null, name: null, url: url.url, ref } };

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { repoAdd } from '#contracts';
@@ -338,6 +338,44 @@ describe('a registered repository', () => {
     await looking;
     expect(await farm.view(slow)).toMatchObject({ status: 'cancelled' });
     origin.instead = undefined;
+  });
+
+  it('may be registered after its URL was named: Resume finds the credential that was missing', async () => {
+    origin.publish('later', aRepository());
+    origin.tokens.set('x-access-token', token);
+    try {
+      const { task, worker } = await farm.alone({ repository: { url: origin.url('later') } });
+      expect((await farm.view(task)).attention[0]?.summary).toContain('Register the repository with a token');
+      await add('later', origin.url('later'), { credential: { kind: 'token', token }, setup: 'make' });
+      await farm.control(task, 'resume');
+      await prepare();
+      expect(await farm.view(task)).toMatchObject({ status: 'running' });
+      const machine = worker('north');
+      expect(await farm.teams.roads.settings(machine.shown(await machine.claim()))).toMatchObject({
+        repository: { name: 'later', setup: 'make' },
+      });
+    } finally {
+      origin.tokens.clear();
+    }
+  });
+
+  it('H30 leaves no credential of a controller that was killed, and no mirror that nobody uses', async () => {
+    const scratch = join(farm.data, 'mirrors', 'scratch');
+    const [left, mine] = [join(scratch, 'tmp-left'), join(scratch, 'tmp-mine')];
+    for (const folder of [left, mine]) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, 'credentials'), token);
+    }
+    const longAgo = new Date(Date.now() - 2 * 3_600_000);
+    utimesSync(left, longAgo, longAgo);
+    const [unused, used] = mirrors();
+    const weeksAgo = new Date(Date.now() - 15 * 86_400_000);
+    utimesSync(join(farm.data, 'mirrors', unused ?? '', 'HEAD'), weeksAgo, weeksAgo);
+    expect(await farm.teams.sweeps.expireMirrors()).toBe(1);
+    expect([existsSync(left), existsSync(mine)]).toEqual([false, true]);
+    expect(mirrors()).not.toContain(unused);
+    expect(mirrors()).toContain(used);
+    rmSync(mine, { recursive: true });
   });
 
   it('goes with its secrets and its mirror, when no Task needs it', async () => {

@@ -15,9 +15,9 @@ import {
 } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { RepositorySource } from '../rows.js';
-import { repositorySql } from '../sql.js';
 import { inMirror, scratchOf } from './mirrors.js';
 import { keepHostKeys, type Origin, openRemote } from './open-remote.js';
+import { repositoryOf } from './repository-of.js';
 
 export interface TakenSource {
   readonly base: string;
@@ -88,9 +88,9 @@ async function giveTo(
 }
 
 async function originOf(parts: TeamParts, source: RepositorySource): Promise<Origin> {
-  if (source.repository === null) return { url: source.url };
-  const row = await parts.database.first(repositorySql.read, { id: source.repository });
+  const row = await repositoryOf(parts.database, source);
   if (row) return { row };
+  if (source.repository === null) return { url: source.url };
   throw new FarmError('source_unavailable', 'The repository that this Task starts from is not registered any more.', {
     hint: 'Register it again and start the Task anew.',
   });
