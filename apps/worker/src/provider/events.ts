@@ -36,6 +36,11 @@ export const ProviderEvent = z.discriminatedUnion('type', [
     model: storable(limits.modelChars).min(1).optional(),
     /** The provider's own number at list price, whoever pays. */
     cost_usd: z.number().min(0).optional(),
+    /**
+     * pending: told at once, its price comes with a later event; the list's stands in where it has one. settles: `cost_usd` is the
+     * price of all that was pending and of this; without it the list's prices stand.
+     */
+    pricing: z.enum(['pending', 'settles']).optional(),
   }),
   /** The turn is over and the session waits for `say`. */
   z.strictObject({ type: z.literal('turn_end'), how: z.enum(['finished', 'interrupted', 'failed']) }),

@@ -32,4 +32,18 @@ describe('what a session uses', () => {
     sum.add({ ...event });
     expect(sum.total).toMatchObject({ requests: 3, cost_usd: 1, unpriced_requests: 2 });
   });
+
+  it('lets the list stand in for a price that comes with the end of the turn', () => {
+    const sum = new UsageSum({ sinceEpoch: 1, prices: { listed: { input: 1, output: 0 } } });
+    sum.add({ ...event, model: 'listed', pricing: 'pending' });
+    sum.add({ ...event, model: 'new', pricing: 'pending' });
+    expect(sum.total).toMatchObject({ requests: 2, cost_usd: 1 });
+    expect(sum.total).not.toHaveProperty('unpriced_requests');
+    sum.add({ ...event, requests: 0, cost_usd: 7, pricing: 'settles' });
+    expect(sum.total).toMatchObject({ requests: 2, input_tokens: 3_000_000, cost_usd: 7 });
+    sum.add({ ...event, model: 'listed', pricing: 'pending' });
+    sum.add({ ...event, model: 'new', pricing: 'pending' });
+    sum.add({ ...event, requests: 0, pricing: 'settles' });
+    expect(sum.total).toMatchObject({ requests: 4, cost_usd: 8, unpriced_requests: 1 });
+  });
 });

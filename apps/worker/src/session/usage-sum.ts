@@ -22,6 +22,8 @@ export class UsageSum {
   private cached = 0;
   private cost: number | undefined;
   private unpriced = 0;
+  /** Not known yet, so it does not count as unknown: the sum of the list's prices that stand in, and requests that have none. */
+  private pending = { listed: 0, unpriced: 0 };
   private readonly models = new Set<string>();
 
   constructor(private readonly counting: Counting) {}
@@ -52,7 +54,27 @@ export class UsageSum {
     this.cached += cache_read_tokens ?? 0;
     if (model !== undefined && this.models.size < modelsMost) this.models.add(model);
     const price = cost_usd ?? listPrice(model, event, this.counting.prices);
+    if (event.pricing === 'pending') this.wait(requests, price);
+    else if (event.pricing === 'settles') this.settle(cost_usd);
+    else this.count(requests, price);
+  }
+
+  private count(requests: number, price: number | undefined): void {
     if (price === undefined) this.unpriced += requests;
     else this.cost = (this.cost ?? 0) + price;
+  }
+
+  private wait(requests: number, price: number | undefined): void {
+    if (price === undefined) this.pending.unpriced += requests;
+    else {
+      this.pending.listed += price;
+      this.cost = (this.cost ?? 0) + price;
+    }
+  }
+
+  private settle(cost: number | undefined): void {
+    if (cost === undefined) this.unpriced += this.pending.unpriced;
+    else this.cost = (this.cost ?? 0) - this.pending.listed + cost;
+    this.pending = { listed: 0, unpriced: 0 };
   }
 }

@@ -39,6 +39,8 @@ function read(
   return { events, signs, rest: reader.rest() };
 }
 
+const used = (events: readonly ProviderEvent[]) => events.filter((event) => event.type === 'usage');
+
 const answer = (text: string) =>
   JSON.stringify({
     type: 'assistant',
@@ -54,41 +56,49 @@ const answer = (text: string) =>
 describe('what Claude Code writes', () => {
   it('becomes a session, its tools under the names of the farm, what it used at which price, and the end of its turn', () => {
     const { events, signs, rest } = read(recorded('turn'));
-    expect(events).toMatchObject([
+    expect(events.filter(({ type }) => type !== 'usage')).toMatchObject([
       { type: 'session', ref: expect.stringMatching(/^[\w-]{36}$/) },
       { type: 'tool_call', name: 'Bash', input: expect.stringContaining('env') },
       { type: 'tool_result', name: 'Bash', ok: true },
       { type: 'tool_call', name: 'checkpoint', input: JSON.stringify({ summary: 'done', outcome: 'green' }) },
       { type: 'tool_result', name: 'checkpoint', ok: true, text: '{"must_stop":true}' },
       { type: 'message', text: 'bye' },
-      { type: 'usage', requests: 3, input_tokens: 300, output_tokens: 30, model: 'claude-opus-5-5' },
       { type: 'turn_end', how: 'finished' },
     ]);
-    expect(events.find(({ type }) => type === 'usage')).toHaveProperty('cost_usd', expect.closeTo(0.0018));
+    const request = { type: 'usage', requests: 1, input_tokens: 100, output_tokens: 10, model: 'claude-opus-5-5' };
+    const settled = { ...request, requests: 0, input_tokens: 0, output_tokens: 0, pricing: 'settles' };
+    const pending = { ...request, pricing: 'pending' };
+    expect(used(events)).toEqual([pending, pending, pending, { ...settled, cost_usd: expect.closeTo(0.0018) }]);
     expect(signs.map(({ type }) => type)).toEqual(['begun', 'taken', 'turn_over']);
     expect(rest).toEqual([]);
   });
 
   it('tells what was used in the middle of a turn when its process is gone', () => {
     const lines = recorded('turn');
-    const { rest } = read(
-      lines.slice(
-        0,
-        lines.findIndex((line) => line.includes('tool_result')),
-      ),
-    );
-    expect(rest).toEqual([
-      { type: 'usage', requests: 1, input_tokens: 100, output_tokens: 10, model: 'claude-opus-5-5' },
+    const counted = lines.findIndex((line) => line.includes('"message_delta"'));
+    const { events, rest } = read(lines.slice(0, counted + 1));
+    expect(used(events)).toEqual([]);
+    expect(rest).toMatchObject([
+      { type: 'usage', requests: 1, input_tokens: 100, output_tokens: 10, pricing: 'pending' },
+      { type: 'usage', requests: 0, pricing: 'settles' },
     ]);
+    expect(rest[1]).not.toHaveProperty('cost_usd');
   });
 
   it('counts a resumed session from where its earlier processes ended', () => {
     const lines = recorded('turn').map((line) => line.replace('"total_cost_usd":0.0018', '"total_cost_usd":7.0018'));
     const again = lines.map((line) => line.replace('"total_cost_usd":7.0018', '"total_cost_usd":7.5018'));
-    const used = read([...lines, ...again], { resumed: true }).events.filter(({ type }) => type === 'usage');
-    expect(used[0]).toMatchObject({ requests: 3, input_tokens: 300 });
-    expect(used[0]).not.toHaveProperty('cost_usd');
-    expect(used[1]).toMatchObject({ requests: 3, input_tokens: 300, cost_usd: expect.closeTo(0.5) });
+    const told = used(read([...lines, ...again], { resumed: true }).events);
+    const settled = told.filter(({ pricing }) => pricing === 'settles');
+    expect(told).toHaveLength(8);
+    expect(settled[0]).toMatchObject({ input_tokens: 0 });
+    expect(settled[0]).not.toHaveProperty('cost_usd');
+    expect(settled[1]).toMatchObject({ input_tokens: 0, cost_usd: expect.closeTo(0.5) });
+  });
+
+  it('tells what its own helpers used with the turn', () => {
+    const lines = recorded('turn').map((line) => line.replace('"inputTokens":300', '"inputTokens":345'));
+    expect(used(read(lines).events).at(-1)).toMatchObject({ requests: 0, input_tokens: 45, pricing: 'settles' });
   });
 
   it('ends no turn that goes on with a message that came late, and tells an interrupted one', () => {

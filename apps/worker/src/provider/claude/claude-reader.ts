@@ -53,8 +53,7 @@ export class ClaudeReader {
 
   /** What is still to be told when the process is gone. */
   rest(): readonly ProviderEvent[] {
-    const used = this.usage.rest();
-    return used === undefined ? [] : [used];
+    return this.usage.rest();
   }
 
   private take(line: ClaudeLine): ClaudeReading {
@@ -103,10 +102,9 @@ export class ClaudeReader {
   private takeStream(event: Extract<ClaudeLine, { type: 'stream_event' }>['event']): readonly ProviderEvent[] {
     if (event === null) return [];
     if (event.type === 'message_delta') this.usage.countRequest(event.usage);
-    if (event.type === 'message_stop') this.usage.endRequest();
+    if (event.type === 'message_stop') return known(this.usage.endRequest());
     if (event.type !== 'message_start') return [];
-    this.usage.beginRequest(event.message.model, event.message.usage);
-    return this.accept();
+    return [...this.accept(), ...known(this.usage.beginRequest(event.message.model, event.message.usage))];
   }
 
   private takeAnswer({ message }: Extract<ClaudeLine, { type: 'assistant' }>): readonly ProviderEvent[] {
@@ -138,8 +136,7 @@ export class ClaudeReader {
   }
 
   private takeResult(result: ClaudeResult): readonly ProviderEvent[] {
-    const used = this.usage.endTurn(result);
-    const events: ProviderEvent[] = used === undefined ? [] : [used];
+    const events: readonly ProviderEvent[] = this.usage.endTurn(result);
     if (this.needs.interrupted()) return [...events, { type: 'turn_end', how: 'interrupted' }];
     if (!result.is_error) return this.needs.goesOn() ? events : [...events, { type: 'turn_end', how: 'finished' }];
     const failure = failureOfResult(result, this.resetsAt, this.needs.now());
@@ -167,6 +164,7 @@ export class ClaudeReader {
   }
 }
 
+const known = (event: ProviderEvent | undefined): readonly ProviderEvent[] => (event === undefined ? [] : [event]);
 const failed = (failure: ProviderFailure): ProviderEvent => ({ type: 'failed', failure });
 
 /** Member operations by the names that the farm knows them by. */

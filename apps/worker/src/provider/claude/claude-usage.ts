@@ -1,3 +1,4 @@
+import { limits } from '#contracts';
 import type { ProviderEvent } from '../events.js';
 import type { ClaudeResult, ClaudeTokens } from './claude-lines.js';
 
@@ -14,31 +15,32 @@ const none = (): Sum => ({ requests: 0, input: 0, cached: 0, output: 0 });
 
 /**
  * What a session used. Claude Code counts each request while it runs, and at the end of a turn all of the session with its price,
- * the requests of its own helpers too. A turn is told as one event with its price; what was used when the process ends without
- * that is told without.
+ * the requests of its own helpers too: each request is told at once, and the turn settles their price.
  */
 export class ClaudeUsage {
-  /** Since the last event. */
-  private open = none();
   private request: Sum | undefined;
-  private told = none();
-  private toldCost: number | undefined;
   private model: string | undefined;
+  /** Of this session, as far as it was told. */
+  private told = none();
+  private toldCost = 0;
+  private isPending = false;
 
   /** The sums of a resumed session hold what its earlier processes have told already. */
   constructor(private resumed: boolean) {}
 
-  beginRequest(model: string, tokens: ClaudeTokens): void {
-    this.endRequest();
-    this.model = model;
+  /** Answers what the request before it came to, where that was broken off. */
+  beginRequest(model: string, tokens: ClaudeTokens): UsageEvent | undefined {
+    const before = this.endRequest();
+    this.model = model.slice(0, limits.modelChars);
     this.request = sumOf(tokens);
+    return before;
   }
 
   /** Its counts are whole ones, not the change. */
   countRequest(tokens: ClaudeTokens): void {
-    if (this.request === undefined) return;
-    const counted = sumOf(tokens);
     const { request } = this;
+    if (request === undefined) return;
+    const counted = sumOf(tokens);
     this.request = {
       requests: 1,
       input: Math.max(request.input, counted.input),
@@ -47,14 +49,18 @@ export class ClaudeUsage {
     };
   }
 
-  endRequest(): void {
-    if (this.request !== undefined) add(this.open, this.request);
+  endRequest(): UsageEvent | undefined {
+    const { request } = this;
     this.request = undefined;
+    if (request === undefined) return undefined;
+    add(this.told, request);
+    this.isPending = true;
+    return this.eventOf(request, 'pending');
   }
 
-  /** One turn, at its end. */
-  endTurn({ modelUsage, total_cost_usd }: ClaudeResult): UsageEvent | undefined {
-    this.endRequest();
+  /** One turn, at its end: what it used beside the requests that were told, and the price of all. */
+  endTurn({ modelUsage, total_cost_usd }: ClaudeResult): readonly UsageEvent[] {
+    const last = this.endRequest();
     const all = none();
     for (const used of Object.values(modelUsage ?? {})) {
       add(all, {
@@ -64,47 +70,42 @@ export class ClaudeUsage {
         output: used.outputTokens,
       });
     }
-    const { open } = this;
-    // whatever it leaves out (a turn that was broken off) we have counted ourselves
-    const turn: Sum = this.resumed
-      ? open
-      : {
-          requests: open.requests,
-          input: Math.max(open.input, all.input - this.told.input),
-          cached: Math.max(open.cached, all.cached - this.told.cached),
-          output: Math.max(open.output, all.output - this.told.output),
-        };
-    const cost = this.costOf(total_cost_usd);
+    // a request that was broken off is told and may be missing in its sums
+    const beside: Sum = {
+      requests: 0,
+      input: this.resumed ? 0 : Math.max(0, all.input - this.told.input),
+      cached: this.resumed ? 0 : Math.max(0, all.cached - this.told.cached),
+      output: this.resumed ? 0 : Math.max(0, all.output - this.told.output),
+    };
     if (this.resumed) this.told = all;
-    else add(this.told, turn);
+    else add(this.told, beside);
+    const cost = total_cost_usd === undefined || this.resumed ? undefined : Math.max(0, total_cost_usd - this.toldCost);
+    this.toldCost = total_cost_usd ?? this.toldCost;
     this.resumed = false;
-    return this.tell(turn, cost);
+    const settled = this.isPending || beside.input + beside.output > 0 ? [this.settle(beside, cost)] : [];
+    return [...(last === undefined ? [] : [last]), ...settled];
   }
 
   /** What no turn told, when the process is gone. */
-  rest(): UsageEvent | undefined {
-    this.endRequest();
-    return this.tell(this.open, undefined);
+  rest(): readonly UsageEvent[] {
+    const last = this.endRequest();
+    return [...(last === undefined ? [] : [last]), ...(this.isPending ? [this.settle(none(), undefined)] : [])];
   }
 
-  private costOf(total: number | undefined): number | undefined {
-    if (total === undefined) return undefined;
-    const before = this.toldCost ?? 0;
-    this.toldCost = total;
-    return this.resumed ? undefined : Math.max(0, total - before);
+  private settle(beside: Sum, cost: number | undefined): UsageEvent {
+    this.isPending = false;
+    return { ...this.eventOf(beside, 'settles'), ...(cost === undefined ? {} : { cost_usd: cost }) };
   }
 
-  private tell(sum: Sum, cost: number | undefined): UsageEvent | undefined {
-    this.open = none();
-    if (sum.requests + sum.input + sum.output === 0) return undefined;
+  private eventOf(sum: Sum, pricing: 'pending' | 'settles'): UsageEvent {
     return {
       type: 'usage',
       requests: sum.requests,
       input_tokens: sum.input,
       output_tokens: sum.output,
       ...(sum.cached === 0 ? {} : { cache_read_tokens: sum.cached }),
-      ...(this.model === undefined ? {} : { model: this.model.slice(0, 128) }),
-      ...(cost === undefined ? {} : { cost_usd: cost }),
+      ...(this.model === undefined ? {} : { model: this.model }),
+      pricing,
     };
   }
 }
