@@ -2,6 +2,7 @@ import type { CommandRunPayload } from '#contracts';
 import type { Enclosure } from '../process/guarded-tree.js';
 import type { SandboxRung } from '../process/sandbox/index.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
+import { egressHosts } from './egress-hosts.js';
 import { insideEnvironment } from './inside-environment.js';
 import type { RepositorySettings } from './job-settings.js';
 import type { RunNeeds } from './run-needs.js';
@@ -28,8 +29,7 @@ export function commandRungOf({ sandboxes }: RunNeeds, { provider, sandbox }: Co
 
 /** @throws FarmError `misconfigured` */
 export function commandWallsOf(needs: RunNeeds, payload: CommandRunPayload, settings: RepositorySettings): JobWalls {
-  const everywhere = payload.sandbox?.network === 'allow' ? ['*'] : [];
-  return { rung: commandRungOf(needs, payload), hosts: [...everywhere, ...(settings?.egress ?? [])] };
+  return { rung: commandRungOf(needs, payload), hosts: egressHosts(payload, settings) };
 }
 
 /** @throws FarmError `misconfigured` */

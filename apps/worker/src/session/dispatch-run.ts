@@ -17,6 +17,7 @@ import { assignmentGoesOn } from './assignment-goes-on.js';
 import { type EndCause, Ending } from './ending.js';
 import { failureOf, refusalOf } from './failure-report.js';
 import { followLease } from './follow-lease.js';
+import { scrubbed } from './hidden-secrets.js';
 import { OutputRoad } from './output-road.js';
 import { folderOf, type Prepared, payloadOf, prepare } from './preparation.js';
 import { refusalText, reminderText } from './reminder.js';
@@ -207,7 +208,8 @@ export class DispatchRun {
       ending,
       silenceMs: needs.silenceMs,
       reminded: again?.count ?? 0,
-      onEvent: (event) => {
+      onEvent: (said) => {
+        const event = scrubbed(said, Object.values(ground.prepared.settings?.secrets ?? {}));
         ground.output.write(event);
         this.noteEvent(event, ground.usage);
       },

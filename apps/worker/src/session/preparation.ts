@@ -11,7 +11,10 @@ import { requireRoom } from '../workspace/disk-room.js';
 import { type Isolation, type LaidOut, materialise, type Surroundings } from '../workspace/materialise.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
 import { renderTaskDirectory, writeWorkspaceNote } from '../workspace/task-directory.js';
+import { fetchJobSettings, type RepositorySettings } from './job-settings.js';
 import type { RunNeeds } from './run-needs.js';
+import { groundOf } from './run-setup.js';
+import { wallsOf } from './session-place.js';
 
 export interface Prepared {
   readonly payload: DispatchPayload;
@@ -20,6 +23,7 @@ export interface Prepared {
   readonly program?: string;
   readonly arguments?: readonly string[];
   readonly request: DispatchRequest;
+  readonly settings: RepositorySettings;
   readonly isolation: Isolation;
   readonly marker: OwnerMarker;
 }
@@ -58,13 +62,15 @@ export async function prepare(
   const marker = markerOf(needs, lease, payload);
   await writeMarker(folder, marker);
   const request = await fetchRequest(needs, lease, signal);
-  const isolation = await layOut(needs, lease, folder, payload, signal);
+  const settings = await fetchJobSettings(needs, lease, signal);
+  const ground = groundOf(needs, lease, folder, settings, wallsOf(needs, payload, settings));
+  const isolation = await layOut(needs, lease, folder, payload, signal, ground);
   await renderTaskDirectory(folder.work, payload, request);
   await writeWorkspaceNote(folder.work, payload.task_directory, isolation);
   signal.throwIfAborted();
   const ready: OwnerMarker = { ...marker, stage: 'ready' };
   await writeMarker(folder, ready);
-  return { ...chosen, payload, request, isolation, marker: ready };
+  return { ...chosen, payload, request, settings, isolation, marker: ready };
 }
 
 type Chosen = Pick<Prepared, 'provider' | 'account' | 'program' | 'arguments'>;

@@ -1,11 +1,16 @@
 import type { DispatchPayload } from '#contracts';
 import type { MemberCalls } from '../member-door/member-calls.js';
 import { LocalMemberDoor } from '../member-door/member-door.js';
+import type { Enclosure } from '../process/guarded-tree.js';
 import type { Sandbox, SandboxRung } from '../process/sandbox/index.js';
 import type { Provider, SessionAccount, SessionRequest } from '../provider/port.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
+import { egressHosts } from './egress-hosts.js';
+import { insideEnvironment } from './inside-environment.js';
+import type { RepositorySettings } from './job-settings.js';
 import type { RunNeeds } from './run-needs.js';
 import { openRunSandbox, seenAccount } from './run-sandbox.js';
+import type { JobWalls } from './run-setup.js';
 
 /** What decides over the walls of a session. */
 type Walls = Pick<DispatchPayload, 'provider' | 'sandbox'>;
@@ -15,12 +20,18 @@ export function rungOf({ sandboxes }: Pick<RunNeeds, 'sandboxes'>, payload: Wall
   return sandboxes.rungFor({ foreign: payload.provider !== 'scripted', mode: payload.sandbox?.mode });
 }
 
+/** @throws FarmError `misconfigured` */
+export function wallsOf(run: Pick<RunNeeds, 'sandboxes'>, payload: Walls, settings: RepositorySettings): JobWalls {
+  return { rung: rungOf(run, payload), hosts: egressHosts(payload, settings) };
+}
+
 /** Where one session runs: its member door, and its sandbox around both. */
 export class SessionPlace {
   private constructor(
     private readonly door: LocalMemberDoor,
     private readonly sandbox: Sandbox,
     private readonly account: SessionAccount | undefined,
+    private readonly inside: Enclosure,
   ) {}
 
   /** @throws FarmError `misconfigured` */
@@ -32,19 +43,19 @@ export class SessionPlace {
       readonly payload: Walls;
       readonly account?: SessionAccount;
       readonly program?: string;
+      readonly settings?: RepositorySettings;
     },
     calls: Pick<MemberCalls, 'call'>,
   ): Promise<SessionPlace> {
-    const { provider, payload, account, program } = session;
-    const rung = rungOf(run, payload);
+    const { provider, payload, account, program, settings = null } = session;
+    const walls = wallsOf(run, payload, settings);
     const needs = await provider.enclosureNeeds?.({
       ...(account === undefined ? {} : { account }),
       ...(program === undefined ? {} : { program }),
     });
     const sandbox = await openRunSandbox(run, folder, {
-      rung,
+      ...walls,
       readOnlyWorkspace: payload.sandbox?.mode === 'read_only',
-      hosts: hostsOf(payload),
       needs,
       account,
       memberDoor: true,
@@ -53,9 +64,10 @@ export class SessionPlace {
     const door = await LocalMemberDoor.open(
       calls,
       run.log,
-      rung === 'bwrap' ? { kind: 'sandbox', stateFolder } : { kind: 'loopback' },
+      walls.rung === 'bwrap' ? { kind: 'sandbox', stateFolder } : { kind: 'loopback' },
     );
-    return new SessionPlace(door, sandbox, account === undefined ? undefined : seenAccount(account, needs, sandbox));
+    const seen = account === undefined ? undefined : seenAccount(account, needs, sandbox);
+    return new SessionPlace(door, sandbox, seen, await insideEnvironment(stateFolder, settings));
   }
 
   /** What of a session's request depends on the place. */
@@ -64,7 +76,7 @@ export class SessionPlace {
   ): Pick<SessionRequest, 'memberDoor' | 'enclosure' | 'environment' | 'account'> {
     return {
       memberDoor: this.door.door,
-      enclosure: this.sandbox.enclosure,
+      enclosure: (command) => this.sandbox.enclosure(this.inside(command)),
       environment: { ...environment, ...this.sandbox.environment },
       ...(this.account === undefined ? {} : { account: this.account }),
     };
@@ -75,9 +87,4 @@ export class SessionPlace {
     await this.door.close();
     await this.sandbox.close();
   }
-}
-
-/** What the workflow and the repository let a session reach; the provider's own hosts come beside. */
-function hostsOf({ sandbox }: Walls): readonly string[] {
-  return sandbox?.network === 'allow' ? ['*'] : [];
 }

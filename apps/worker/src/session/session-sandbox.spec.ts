@@ -6,6 +6,7 @@ import { aWorker, type TestWorker } from '../../../../test/support/a-worker.js';
 import { StandInController } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { memberDoorPort } from '../process/sandbox/index.js';
+import { egressHosts } from './egress-hosts.js';
 
 const green = '- call: {operation: checkpoint, input: {outcome: green, summary: Done}}';
 const script = (...steps: readonly string[]): string => `steps:\n${steps.map((step) => `  ${step}\n`).join('')}`;
@@ -21,6 +22,17 @@ const shellsOf = (worker: TestWorker) =>
 
 /** Knocks at the member door with no token, as a script of a package would. */
 const knock = `fetch('http://127.0.0.1:${memberDoorPort}/_internal/node/mcp', { method: 'POST', body: '{}' }).then((answer) => console.log('door', answer.status), () => console.log('no door'))`;
+
+const nothing = {
+  name: 'app',
+  project: 'default',
+  origin: 'https://git.example.test/team/app',
+  setup: null,
+  verify: null,
+  egress: [],
+  environment: {},
+  secrets: {},
+};
 
 describe('a session behind walls', () => {
   it('H34 reaches its member door in a network namespace of its own, and what runs beside it has no token', async () => {
@@ -88,6 +100,38 @@ describe('a session behind walls', () => {
       again.process.signal('SIGTERM');
       await again.process.ended;
     }
+  });
+
+  it('H32 H35 has the setup, environment and secrets of its repository inside only, and no word of a secret gets out', async () => {
+    const farm = await StandInController.open();
+    farm.repository = {
+      ...nothing,
+      setup: 'test "$MODE $DEPLOY_KEY" = "test deploy-key-canary"',
+      environment: { MODE: 'test', LD_PRELOAD: '/no/such.so' },
+      secrets: { DEPLOY_KEY: 'deploy-key-canary' },
+    };
+    const look = 'echo "$MODE"; echo "key $DEPLOY_KEY" | rev | rev; echo "$DEPLOY_KEY" | wc -c';
+    const job = farm.add(script(run(look), '- say: "echo deploy-key-canary"', green));
+    const worker = await aWorker(farm, { env: walled });
+    await worker.until('completed');
+    const [said] = shellsOf(worker);
+    expect(said).toMatch(/^test\nkey \*\*\*\n *18\n/);
+    expect(job.completed?.result).toMatchObject({ isolation: { setup: 'done' } });
+    const kept = [...job.output.values()].join('') + JSON.stringify(worker.events()) + worker.process.stderr();
+    expect(kept).toContain('echo ***');
+    expect(kept).not.toContain('canary');
+  });
+
+  it('reaches what its workflow and its repository let it, and nothing where the network is denied', () => {
+    const listed = { egress: ['registry.example.test'] };
+    const hosts = (network: 'deny' | 'allow' | undefined, egress?: typeof listed) => {
+      const sandbox = network === undefined ? undefined : ({ mode: 'workspace_write', network } as const);
+      const settings = egress === undefined ? null : { ...nothing, ...egress };
+      return egressHosts({ sandbox }, settings);
+    };
+    expect([hosts('deny', listed), hosts('deny'), hosts(undefined)]).toEqual([[], [], []]);
+    expect([hosts(undefined, listed), hosts('allow', listed)]).toEqual([listed.egress, listed.egress]);
+    expect(hosts('allow')).toEqual(['*']);
   });
 
   it('P4 ends a cancelled session gently: what runs inside hears TERM before it is killed', async () => {
