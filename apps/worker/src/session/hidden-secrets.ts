@@ -5,10 +5,14 @@ const leastChars = 8;
 
 /** A text without the secrets that a sandbox was given: agents print what they see (H35). */
 function without(text: string, secrets: readonly string[]): string {
-  return secrets
-    .filter((secret) => secret.length >= leastChars)
-    .toSorted((one, other) => other.length - one.length)
-    .reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
+  return (
+    secrets
+      .filter((secret) => secret.length >= leastChars)
+      // a tool's input is shown as JSON
+      .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+      .toSorted((one, other) => other.length - one.length)
+      .reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
+  );
 }
 
 /** An event as the log, the farm and people may see it. */
