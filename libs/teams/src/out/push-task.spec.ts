@@ -2,9 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ForgeKind, repoAdd, taskPush } from '#contracts';
+import type { z } from 'zod';
+import { type ForgeKind, type RepositoryCredential, repoAdd, taskPush } from '#contracts';
 import { aForge } from '../../../../test/support/forge-fake.js';
-import { anHttpsOrigin, type HttpsOrigin } from '../../../../test/support/git-origin.js';
+import {
+  anHttpsOrigin,
+  anSshOrigin,
+  type HttpsOrigin,
+  hasSshd,
+  publishInto,
+} from '../../../../test/support/git-origin.js';
 import { aRepository, type Content, plainGit } from '../../../../test/support/repositories.js';
 import { aTeamFarm, patience, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
@@ -30,12 +37,16 @@ beforeAll(async () => {
 });
 afterAll(() => farm.close());
 
-async function register(name: string, url = origin.url('team/app'), secret: string | null = token) {
+async function register(
+  name: string,
+  url = origin.url('team/app'),
+  credential: z.input<typeof RepositoryCredential> | null = { kind: 'token', token },
+) {
   const registrar = { principal: person, mayNameFolders: false };
   const input = repoAdd.input.parse({
     name,
     url,
-    ...(secret !== null && { credential: { kind: 'token', token: secret } }),
+    ...(credential && { credential }),
   });
   const judged = await farm.teams.repositories.prepareAdd(registrar, input);
   await farm.tx((tx) => farm.teams.repositories.add(tx, registrar, input, judged));
@@ -177,6 +188,17 @@ describe('the push of a Task', () => {
     const south = half.worker('south');
     await south.handOver(await south.begin(), { summary: 'Again', outcome: 'retry' }, { 'b.txt': 'b\n' });
     await expect(push(half.task)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  (hasSshd ? it : it.skip)('goes over ssh with the key of the repository, which opens no pull request', async () => {
+    const server = await anSshOrigin();
+    const home = tempDir('ssh-origin');
+    const path = publishInto(join(home, 'team', 'app.git'), aRepository({ 'a.txt': 'one\n' }));
+    await register('by-ssh', server.url(path), { kind: 'ssh_key', private_key: server.key });
+    const { task, commit, branch } = await aDoneTask({ 'b.txt': 'b\n' }, 'by-ssh');
+    expect(await push(task)).toMatchObject({ state: 'pushed', already: false });
+    expect(plainGit(path, ['rev-parse', `refs/heads/${branch}`])).toBe(commit);
+    await expect(push(task, { pull_request: true })).rejects.toMatchObject({ code: 'source_refused' });
   });
 
   it('H22 shows the credential to the origin alone: not in its rows, its record, or what it answers', async () => {
