@@ -1,4 +1,4 @@
-import { identityMigration } from '#gate';
+import { identityMigration, workerRefusesMigration } from '#gate';
 import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
 import { commandRunsMigration, pushesMigration, repositoriesMigration, teamsMigration, usageMigration } from '#teams';
@@ -14,4 +14,5 @@ export const migrations: readonly Migration[] = [
   commandRunsMigration,
   pushesMigration,
   leaseCountMigration,
+  workerRefusesMigration,
 ];

@@ -78,6 +78,10 @@ export class FarmWorker {
       slots: this.slots,
       host: settings.host,
       gitVersion,
+      refuses: () =>
+        this.disk.short === undefined
+          ? undefined
+          : `Takes no new work: its disk is short of ${this.disk.short === 'bytes' ? 'room' : 'inodes'}.`,
       // a machine that takes no work has no room
       busy: () => (this.disk.short === undefined ? this.runs.size + this.heldSlots : this.slots),
       providers,

@@ -12,6 +12,8 @@ interface ReportNeeds {
   readonly host: string;
   readonly gitVersion: string;
   readonly busy: () => number;
+  /** Why no new work is taken now. */
+  readonly refuses?: () => string | undefined;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly accounts: Pick<Accounts, 'offers' | 'look'>;
   /** Rungs of the sandbox that a job may ask for here. */
@@ -27,6 +29,7 @@ export class MachineReport {
 
   now(): WorkerReport {
     const { slots, busy, host, gitVersion, accounts } = this.needs;
+    const refuses = this.needs.refuses?.();
     return {
       slots,
       busy: busy(),
@@ -35,6 +38,7 @@ export class MachineReport {
       versions: { longshore: ownVersion, node: process.versions.node, git: gitVersion },
       load: loadavg()[0] ?? 0,
       host,
+      ...(refuses === undefined ? {} : { refuses }),
     };
   }
 

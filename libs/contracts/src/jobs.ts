@@ -118,6 +118,8 @@ export const WorkerReport = z.strictObject({
     .default({}),
   load: z.number().min(0).optional(),
   host: storable(255).optional(),
+  /** Why it takes no new work, such as a disk below its floor; it announces no room then. */
+  refuses: storable(256).optional(),
   /** Last words of a drain: the identity is free again (D16). */
   goodbye: z.boolean().optional(),
 });

@@ -14,6 +14,7 @@ export { type FarmKeys, openFarmKeys } from './keys/farm-keys.js';
 export { openVault } from './keys/vault.js';
 export { type Counter, Metrics } from './metrics.js';
 export { identityMigration } from './migrations/0002-identity.js';
+export { workerRefusesMigration } from './migrations/0011-worker-refuses.js';
 export { openApiOf } from './openapi.js';
 export {
   type Access,

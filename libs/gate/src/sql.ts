@@ -28,6 +28,7 @@ export interface WorkerRow {
   readonly paused_at: Date | null;
   readonly draining_at: Date | null;
   readonly note: string | null;
+  readonly refuses: string | null;
   readonly environment_failures: unknown;
   readonly quarantined_at: Date | null;
   readonly quarantine_reason: string | null;
@@ -39,7 +40,7 @@ export interface WorkerRow {
 /** $lease_ms: farm time decides for the farm (`live`), wall time tells people what they would see for themselves (`heard`). */
 const workerColumns = `
   p.id, p.name, p.public_key, w.pool, w.project, w.labels, w.slot_ceiling, w.announced_labels, w.slots, w.busy, w.accounts,
-  w.host, w.boot, w.seen_at, w.seen_wall_at, w.goodbye_at, w.paused_at, w.draining_at, w.note, w.environment_failures,
+  w.host, w.boot, w.seen_at, w.seen_wall_at, w.goodbye_at, w.paused_at, w.draining_at, w.note, w.refuses, w.environment_failures,
   w.quarantined_at, w.quarantine_reason,
   coalesce(w.seen_at > (select farm_now()) - make_interval(secs => $lease_ms / 1000.0), false) as live,
   coalesce(w.seen_wall_at > clock_timestamp() - make_interval(secs => $lease_ms / 1000.0), false) as heard`;
@@ -148,7 +149,7 @@ export const gateSql = {
     'gate.beat',
     `update worker
      set announced_labels = $labels, slots = least($slots::integer, slot_ceiling), busy = $busy, accounts = $accounts,
-         versions = $versions, load = $load, host = coalesce($host, host),
+         versions = $versions, load = $load, host = coalesce($host, host), refuses = $refuses,
          seen_at = (select farm_now()), seen_wall_at = clock_timestamp(),
          goodbye_at = case when $goodbye then (select farm_now()) else goodbye_at end
      where id = $id and boot = $boot

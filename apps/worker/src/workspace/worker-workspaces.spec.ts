@@ -52,7 +52,7 @@ describe('the workspaces of a worker', () => {
     const job = farm.add(script(green));
     await worker.until('disk', ({ short }) => short === 'bytes');
     const beats = () => farm.requests(/job_heartbeat/).map(({ body }) => body);
-    const full = { input: { worker: { slots: 1, busy: 1 } } };
+    const full = { input: { worker: { slots: 1, busy: 1, refuses: expect.stringContaining('disk is short') } } };
     await waitUntil(() => expect(beats().at(-1)).toMatchObject(full) === undefined, { within: 20_000 });
     expect(worker.events('claimed')).toEqual([]);
     expect(job.state).toBe('queued');

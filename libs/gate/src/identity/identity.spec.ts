@@ -277,6 +277,20 @@ describe('a machine at fault', () => {
     expect(await fail(id, 't_4')).toBe(false);
   });
 
+  it('shows people why it takes no new work, as its last beat said', async () => {
+    const { id, token } = await aWorker();
+    const noteAfter = async (refuses?: string) => {
+      await identity.workers.recordBeat(
+        database,
+        await principalOf(token),
+        report(refuses === undefined ? {} : { refuses }),
+      );
+      return (await identity.workers.view(database, id)).note;
+    };
+    expect(await noteAfter('Its disk is short of room.')).toBe('Its disk is short of room.');
+    expect(await noteAfter()).toBeNull();
+  });
+
   it('H11 is forgiven by a job that ran', async () => {
     const { id, token } = await aWorker();
     await fail(id, 't_1');

@@ -67,7 +67,7 @@ export class Workers {
 
   /** What a worker says of itself. Errors: FarmError identity_in_use. */
   async recordBeat(queries: Queries, worker: WorkerPrincipal, report: WorkerReport): Promise<BeatAnswer> {
-    const { slots, busy, labels, accounts, versions, load, host, goodbye } = report;
+    const { slots, busy, labels, accounts, versions, load, host, refuses, goodbye } = report;
     const row = await queries.first(gateSql.beat, {
       id: worker.id,
       boot: worker.boot,
@@ -78,6 +78,7 @@ export class Workers {
       versions: JSON.stringify(versions),
       load: load ?? null,
       host: host ?? null,
+      refuses: refuses ?? null,
       goodbye: goodbye ?? false,
     });
     this.recent.forget(worker.id);
@@ -186,7 +187,7 @@ function viewOf(row: WorkerRow): WorkerView {
     busy: row.busy,
     accounts: offersOf(row),
     state: stateOf(row),
-    note: row.note ?? row.quarantine_reason,
+    note: row.note ?? row.quarantine_reason ?? row.refuses,
     seen_at: row.seen_wall_at?.toISOString() ?? null,
   };
 }
