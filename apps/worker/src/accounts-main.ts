@@ -43,6 +43,7 @@ async function main(): Promise<void> {
       accounts: found.map(({ name, provider, found: { usable, ...more } }) => ({
         account: name,
         provider,
+        configured: accounts.isConfigured(name),
         usable,
         ...more,
       })),
@@ -55,7 +56,7 @@ async function main(): Promise<void> {
   for (const name of only === undefined ? accounts.names : [only]) {
     checks.push(await checkAccount({ home, sandboxes, accounts, log, environment: process.env, signal }, name));
   }
-  answer({ accounts: checks });
+  answer({ accounts: checks.map((check) => ({ ...check, configured: accounts.isConfigured(check.account) })) });
 }
 
 function login(home: string, [provider = '', account]: readonly string[]): ReturnType<typeof logIn> {

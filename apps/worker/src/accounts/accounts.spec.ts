@@ -73,7 +73,7 @@ describe('the accounts of a worker', () => {
   it("are the owner's own logins of providers that the file does not name, each a name of this machine", async () => {
     const { accounts } = await open(
       '',
-      [aProvider('claude').provider, aProvider('codex').provider, aProvider('scripted').provider],
+      [aProvider('claude').provider, aProvider('codex', false).provider, aProvider('scripted').provider],
       {
         environment: { CODEX_HOME: '/own/codex' },
       },
@@ -102,7 +102,9 @@ describe('the accounts of a worker', () => {
     const requireWalls = () => {
       throw new FarmError('misconfigured', 'The sandbox does not work here.', { hint: 'Install bubblewrap.' });
     };
-    const { accounts } = await open('', [aProvider('claude').provider], { requireWalls });
+    const { accounts } = await open('accounts: {work: {provider: claude}}', [aProvider('claude').provider], {
+      requireWalls,
+    });
     await accounts.look();
     expect(accounts.offers).toMatchObject([
       { usable: false, reason: 'The sandbox does not work here. Install bubblewrap.' },

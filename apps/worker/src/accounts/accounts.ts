@@ -68,6 +68,11 @@ export class Accounts {
     return this.file.prices;
   }
 
+  /** Whether the owner's file names it. */
+  isConfigured(name: string): boolean {
+    return Object.hasOwn(this.file.accounts, name);
+  }
+
   get names(): readonly string[] {
     return Object.keys(this.entries());
   }
@@ -82,10 +87,11 @@ export class Accounts {
         'the configuration of this worker does not hold: the last one stands',
       );
     }
-    const entries = this.entries();
-    this.offered = await Promise.all(
-      Object.entries(entries).map(async ([name, entry]) => offerOf(name, entry, (await this.find(name)).found)),
+    const offers = await Promise.all(
+      Object.entries(this.entries()).map(async ([name, entry]) => offerOf(name, entry, (await this.find(name)).found)),
     );
+    // nobody asked for the owner's own logins: what is not there is no news
+    this.offered = offers.filter(({ name, usable }) => usable || this.isConfigured(name));
   }
 
   /** What an account lacks, if anything. */

@@ -1,9 +1,8 @@
 import type { Price } from './worker-file.js';
 
-/** When these were read from the providers' public price lists. */
-export const pricesOf = '2025-12-01';
-
 /**
+ * Read from the providers' public price lists on 2025-12-01.
+ *
  * US dollars for a million tokens: for providers that say tokens and no price. Claude Code says its own. A model that is not here
  * has no price until the machine's owner gives it one (`prices` in worker.yaml).
  */

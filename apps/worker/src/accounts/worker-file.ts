@@ -92,7 +92,7 @@ const WorkerFile = z
   });
 export type WorkerFile = z.output<typeof WorkerFile>;
 
-export const workerFileName = 'worker.yaml';
+const workerFileName = 'worker.yaml';
 
 /**
  * The machine owner's own file, `<worker home>/worker.yaml`; none is an empty one.

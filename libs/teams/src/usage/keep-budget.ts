@@ -35,7 +35,7 @@ async function reached(queries: Queries, task: string, budget: Budget | undefine
 }
 
 /** Which limit is reached, for people. A price that nobody knows can not be kept within a sum of money. */
-export function tellReached({ usd, tokens, requests }: Budget, used: UsageSums): string | undefined {
+function tellReached({ usd, tokens, requests }: Budget, used: UsageSums): string | undefined {
   if (requests !== undefined && used.requests >= requests)
     return `The Task has made ${used.requests} of ${requests} requests.`;
   const all = used.input_tokens + used.output_tokens;

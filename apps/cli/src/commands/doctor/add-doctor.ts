@@ -26,7 +26,7 @@ export function addDoctor(program: Command, frame: Frame): void {
       checkDataFolder(data),
       checkDisk(data),
       checkFarm(credentialPath(env, run.data)),
-      checkProviders(env),
+      checkProviders(env, data),
       checkSandbox(),
     ]);
     const findings: readonly Finding[] = found.flat();

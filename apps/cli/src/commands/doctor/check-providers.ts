@@ -1,26 +1,47 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { type Finding, ok } from './check.js';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { askWorkerAccounts, workerHomeOf } from '../../farm/worker-accounts.js';
+import { failureOf } from '../../output/failure.js';
+import { broken, type Finding, ok, warning } from './check.js';
 
-const programs = ['claude', 'codex'];
-
-/** The scripted provider is built in; whether the programs of others are on the PATH is told for those who plan with them. */
-export function checkProviders(env: Readonly<Record<string, string | undefined>>): readonly Finding[] {
-  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  return [
-    ok('provider scripted', 'built in'),
-    ...programs.map((program) => {
-      const found = folders.map((folder) => join(folder, program)).find(isExecutable);
-      return ok(`provider ${program}`, `${found ?? 'not on the PATH'} (this version runs the scripted provider only)`);
+const Accounts = z.object({
+  accounts: z.array(
+    z.object({
+      account: z.string(),
+      configured: z.boolean(),
+      usable: z.boolean(),
+      version: z.string().optional(),
+      reason: z.string().optional(),
+      fix: z.string().optional(),
     }),
-  ];
-}
+  ),
+});
 
-function isExecutable(path: string): boolean {
+/** The scripted provider is built in; accounts of others are asked of the worker, which spends nothing for it. */
+export async function checkProviders(
+  env: Readonly<Record<string, string | undefined>>,
+  data: string,
+): Promise<readonly Finding[]> {
+  const builtIn = ok('provider scripted', 'built in');
   try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
+    const home = workerHomeOf(data, env);
+    // nothing is made by a look
+    if (!existsSync(join(home, 'identity.json')) && !existsSync(join(home, 'worker.yaml'))) return [builtIn];
+    const { accounts } = await askWorkerAccounts(
+      { home, args: ['list'], env, signal: AbortSignal.timeout(60_000) },
+      Accounts,
+    );
+    return [
+      builtIn,
+      ...accounts.map(({ account, configured, usable, version, reason = '', fix = '' }) => {
+        const name = `account ${account}`;
+        if (usable) return ok(name, version === undefined ? 'usable' : `usable, ${version}`);
+        return configured ? broken(name, reason, fix) : warning(name, reason, fix);
+      }),
+    ];
+  } catch (error) {
+    const { message, hint } = failureOf(error);
+    return [builtIn, broken('accounts', message, hint ?? 'Look at worker.yaml.')];
   }
 }

@@ -11,6 +11,8 @@ import { usageText } from '../task/usage-text.js';
 const Account = z.object({
   account: z.string(),
   provider: z.string(),
+  /** The owner's file names it. */
+  configured: z.boolean(),
   usable: z.boolean(),
   version: z.string().optional(),
   reason: z.string().optional(),
@@ -65,5 +67,6 @@ async function tell(run: CommandRun, given: string | undefined, args: readonly s
     account.fix,
   ]);
   screen.show(drawTable(['account', 'provider', '', 'found', 'fix'], rows, screen.paint));
-  if (answer.accounts.some(({ usable }) => !usable)) throw new CommandFailed(1);
+  const wanted = answer.accounts.filter(({ configured }) => configured || answer.accounts.length === 1);
+  if (wanted.some(({ usable }) => !usable)) throw new CommandFailed(1);
 }

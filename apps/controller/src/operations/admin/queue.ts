@@ -11,7 +11,7 @@ import {
   quotaSet,
 } from '#contracts';
 import type { Access, Call } from '#gate';
-import type { JobRow, PastLease } from '#jobs';
+import type { AccountState, JobRow, PastLease } from '#jobs';
 import type { Transaction } from '#store';
 import type { Services } from '../../farm.js';
 import { operation } from '../../operation.js';
@@ -28,7 +28,9 @@ export const queueListOperation = operation(
         ...(worker_id !== undefined && { worker: worker_id }),
         ...(cursor !== undefined && { cursor }),
       });
-      return { jobs: jobs.map(viewOf), next_cursor };
+      const waits = jobs.some((job) => job.state === 'queued' && job.account !== null);
+      const accounts = waits ? await services.queue.accounts(tx) : [];
+      return { jobs: jobs.map((job) => viewOf(job, accounts)), next_cursor };
     },
   },
 );
@@ -105,7 +107,7 @@ async function proposalOf(
   return { summary, changes: [{ id, before: { state: job.state }, after: { state: after } }], count: 1 };
 }
 
-function viewOf(job: JobRow & { readonly leases: readonly PastLease[] }) {
+function viewOf(job: JobRow & { readonly leases: readonly PastLease[] }, accounts: readonly AccountState[]) {
   return {
     id: job.id,
     kind: job.kind,
@@ -122,9 +124,18 @@ function viewOf(job: JobRow & { readonly leases: readonly PastLease[] }) {
     tries: job.tries,
     created_at: job.created_at.toISOString(),
     settled_at: job.settled_at?.toISOString() ?? null,
-    note: job.note,
+    note: waitOf(job, accounts) ?? job.note,
     leases: job.leases.map(({ epoch, worker, boot, ended_how }) => ({ epoch, worker_id: worker, boot, ended_how })),
   };
+}
+
+/** What a queued job waits for that nobody sees on it: its account. */
+function waitOf({ state, account }: JobRow, accounts: readonly AccountState[]): string | undefined {
+  const its = state === 'queued' ? accounts.find((other) => other.account === account) : undefined;
+  if (its === undefined) return undefined;
+  const until = its.paused_ms === null ? undefined : new Date(Date.now() + its.paused_ms).toISOString();
+  if (until !== undefined) return `account ${account} is paused until ${until}`;
+  return its.max !== null && its.busy >= its.max ? `account ${account} is at its limit of ${its.max}` : undefined;
 }
 
 function memberOf(payload: unknown): string | null {
