@@ -10,7 +10,7 @@ import type { Sandbox, SandboxRules, SandboxRung } from '../../apps/worker/src/p
 import { buildOnce } from './build.js';
 import { tempDir } from './temp-dir.js';
 
-export interface Ran {
+interface Ran {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
