@@ -13,6 +13,8 @@ export interface AgentAccount {
   readonly upstream: string;
   /** A canary: what it stands in is where a key goes. */
   readonly key: string;
+  /** The variable that its program wants the key in; its usual one by default. */
+  readonly keyName?: string;
 }
 
 /** A whole farm whose one member is a real agent. */
@@ -43,11 +45,11 @@ lead:
     changes: Partial<AgentAccount> = {},
     options: Parameters<Farm['join']>[1] = {},
   ): Promise<FarmWorker> {
-    const { key, ...account } = { ...this.account, ...changes };
+    const { key, keyName, ...account } = { ...this.account, ...changes };
     const home = join(this.farm.data, 'workers', name);
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeFileSync(join(home, 'key'), key, { mode: 0o600 });
-    const entry = { ...account, key: { file: 'key' } };
+    const entry = { ...account, key: { file: 'key', ...(keyName === undefined ? {} : { name: keyName }) } };
     writeFileSync(join(home, 'worker.yaml'), stringify({ accounts: { team: entry } }), { mode: 0o600 });
     return this.farm.join(name, { slots: 1, ...options });
   }

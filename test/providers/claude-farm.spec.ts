@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { status } from '#contracts';
 import type { FarmWorker } from '../support/farm.js';
 import { ModelServer } from '../support/model-server/model-server.js';
 import { calls, fails, handsOver, says } from '../support/model-server/script.js';
@@ -27,16 +28,17 @@ describeCli(claudeCli, program, (claude) => {
   afterAll(() => model.close());
 
   async function aFarm(workers: readonly string[]): Promise<AgentFarm> {
-    const account = { provider: 'claude', program: claude, upstream: model.url, key: 'sk-ant-api03-canary' };
+    const account = { provider: 'claude', program: claude, upstream: model.url, key };
     running = await AgentFarm.start(account);
     for (const name of workers) await running.join(name);
     return running;
   }
 
+  const key = 'sk-ant-api03-canary-of-a-key';
   const write = (path: string, content: string) =>
     calls({ name: 'Bash', input: { command: `printf '%s' '${content}' > ${path}` } });
 
-  it('does a Task: member operations, changed files, a handover, and its commit with what it used', async () => {
+  it('H28 H35 does a Task behind walls: member operations, changed files, a handover, its commit and what it used', async () => {
     const agents = await aFarm(['north']);
     model.script('whole', {
       sessions: [
@@ -45,6 +47,10 @@ describeCli(claudeCli, program, (claude) => {
           calls({ member: 'set_work_plan', input: { steps: [{ title: 'Write', status: 'in_progress' }] } }),
           calls({ name: 'Write', input: { file_path: 'hello.txt', content: 'Hello\n' } }),
           write('more.txt', 'more'),
+          calls({
+            name: 'Bash',
+            input: { command: `cat ${agents.farm.data}/*/*/key /proc/*/environ; env; echo looked` },
+          }),
           says('That is all, I think.'),
           handsOver('Wrote two files.', { files: [{ path: 'hello.txt' }] }),
           says('Over.'),
@@ -56,9 +62,17 @@ describeCli(claudeCli, program, (claude) => {
     expect(view.result).toMatchObject({ outcome: 'green', summary: 'Wrote two files.' });
     expect(view.result?.files_changed.map(({ path }) => path).sort()).toEqual(['hello.txt', 'more.txt']);
     expect(await agents.farm.fileOf(task, 'hello.txt')).toBe('Hello');
-    expect(view.usage).toMatchObject({ requests: 7, input_tokens: 700, output_tokens: 70 });
+    expect(view.usage).toMatchObject({
+      requests: 8,
+      input_tokens: 800,
+      output_tokens: 80,
+      cost_usd: expect.any(Number),
+    });
     const results = model.of('whole').map(({ text }) => text);
     expect(results[1]).toContain('assignment');
+    expect(results[5]).toContain('looked');
+    for (const text of results) expect(text).not.toContain(key);
+    expect(model.of('whole').map(({ headers }) => headers['x-api-key'])).toEqual(results.map(() => key));
     expect(new Set(model.of('whole').map(({ session }) => session))).toEqual(new Set([0]));
   });
 
@@ -197,6 +211,35 @@ describeCli(claudeCli, program, (claude) => {
     }
     expect(refusing.requests.length).toBeGreaterThan(0);
     await refusing.close();
+  });
+
+  it('waits for an account whose plan is used up, and says until when', async () => {
+    const agents = await aFarm([]);
+    await agents.join('north', { key: 'sk-ant-oat01-canary', keyName: 'CLAUDE_CODE_OAUTH_TOKEN' });
+    const resets = Math.floor(Date.now() / 1_000) + 3_600;
+    model.script('limited', {
+      sessions: [
+        [
+          write('half.txt', 'half'),
+          fails(429, {
+            headers: {
+              'anthropic-ratelimit-unified-status': 'rejected',
+              'anthropic-ratelimit-unified-reset': String(resets),
+              'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+            },
+          }),
+        ],
+      ],
+    });
+    await agents.startTask('limited');
+    const paused = await waitUntil(
+      async () => {
+        const { accounts } = await agents.farm.client.call(status, {});
+        return accounts.find(({ account, state }) => account === 'team' && state === 'paused');
+      },
+      { within: 60_000, what: 'the account to be paused' },
+    );
+    expect(Math.abs(Date.parse(paused.resets_at ?? '') - resets * 1_000)).toBeLessThan(60_000);
   });
 
   /** The job whose agent is in the middle of its first tool. */
