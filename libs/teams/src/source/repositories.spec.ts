@@ -343,6 +343,32 @@ describe('a registered repository', () => {
     origin.instead = undefined;
   });
 
+  it('H30 is fetched by one controller at a time into its mirror, and all who wait for it begin', async () => {
+    const checkout = aRepository({ 'a.txt': 'shared\n' });
+    origin.publish('shared', checkout);
+    await add('shared', origin.url('shared'));
+    const tasks = await Promise.all([1, 2, 3].map(() => farm.start({ repository: { name: 'shared' } })));
+    const others = [farm.another(), farm.another()].map(({ teams }) => teams);
+    let together = 0;
+    let most = 0;
+    origin.instead = (request, response) => {
+      if (!request.url?.startsWith('/shared.git')) return false;
+      together += 1;
+      most = Math.max(most, together);
+      response.once('close', () => {
+        together -= 1;
+      });
+      return false;
+    };
+    const troubles = farm.troubles.length;
+    for (let round = 0; round < 3; round += 1)
+      await Promise.all([farm.teams, ...others].map((teams) => teams.sweeps.prepareTasks(patience)));
+    origin.instead = undefined;
+    expect(await Promise.all(tasks.map(baseOf))).toEqual(tasks.map(() => plainGit(checkout, ['rev-parse', 'HEAD'])));
+    expect(most).toBe(1);
+    expect(farm.troubles).toHaveLength(troubles);
+  });
+
   it('may be registered after its URL was named: Resume finds the credential that was missing', async () => {
     origin.publish('later', aRepository());
     origin.tokens.set('x-access-token', token);

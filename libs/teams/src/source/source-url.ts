@@ -58,7 +58,7 @@ function overHttps(text: string): SourceUrl {
   return {
     protocol: 'https',
     url: `https://${url.host}${pathOf(url)}`,
-    host: url.hostname,
+    host: hostOf(url.hostname),
     port: url.port === '' ? 443 : Number(url.port),
   };
 }
@@ -68,7 +68,7 @@ function overSsh(text: string): SourceUrl {
   if (url.password !== '') throw withCredential();
   if (url.search !== '' || url.hash !== '') throw refused('The URL of a repository has no query and no fragment.');
   const host = hostOf(url.hostname);
-  const user = url.username === '' ? '' : `${userOf(decodeURIComponent(url.username))}@`;
+  const user = url.username === '' ? '' : `${userOf(url.username)}@`;
   const port = url.port === '' ? 22 : Number(url.port);
   return {
     protocol: 'ssh',
@@ -104,7 +104,10 @@ function pathOf(url: URL): string {
   return url.pathname;
 }
 
-/** What ssh could read as an option, or a shell as more than a word, never gets that far. */
+/**
+ * What ssh could read as an option, or a shell as more than a word, never gets that far. Nor does another spelling of a name, such
+ * as with a dot at the end: git would not find the judged address under it and ask a name server itself.
+ */
 function hostOf(host: string): string {
   const lower = host.toLowerCase();
   if (/^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?)$/.test(lower)) return lower;
