@@ -224,21 +224,26 @@ describe('a command on a worker', () => {
       );
       const worker = await aWorker(farm);
       await worker.until('completed');
-      expect(saidBy(job).replace(/^.*LD_PRELOAD.*\n/gm, '')).toMatch(/^it's secret-canary\na\.txt\nmodules\n *19\n$/);
+      expect(saidBy(job).replace(/^.*LD_PRELOAD.*\n/gm, '')).toMatch(/^it's \*\*\*\na\.txt\nmodules\n *19\n$/);
       expect(resultOf(job)).toMatchObject({ exit_code: 0, isolation: { setup: 'done' } });
-      expect(JSON.stringify(worker.events()) + worker.process.stderr()).not.toContain('secret-canary');
+      expect(JSON.stringify([worker.events(), job.completed]) + worker.process.stderr()).not.toContain('secret-canary');
     },
   );
 
   it('says that the setup command failed, and why, and runs on the bare tree', async () => {
     const { farm, shell } = await aFarm();
-    farm.repository = { ...repository, setup: 'echo no network >&2; exit 9', environment: {}, secrets: {} };
+    farm.repository = {
+      ...repository,
+      setup: 'echo no network $KEY >&2; exit 9',
+      environment: {},
+      secrets: { KEY: 'secret-canary' },
+    };
     const job = shell('cat a.txt');
     await (await aWorker(farm)).until('completed');
     expect(saidBy(job)).toBe('a\n');
     const { isolation } = resultOf(job) ?? {};
     expect(isolation).toMatchObject({ setup: 'failed' });
-    expect(JSON.stringify(isolation)).toContain('ended with 9: no network');
+    expect(JSON.stringify(isolation)).toContain('ended with 9: no network ***');
   });
 
   it('tells a program that is not there from one that failed', async () => {

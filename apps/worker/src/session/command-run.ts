@@ -18,6 +18,7 @@ import type { JobRun, SlotAfter } from './job-run.js';
 import { OutputRoad } from './output-road.js';
 import { folderOf } from './preparation.js';
 import type { RunNeeds } from './run-needs.js';
+import { SecretFilter } from './secret-filter.js';
 import { cutDetail } from './session-end.js';
 import { giveBack, isolationReport } from './settlement.js';
 
@@ -167,7 +168,7 @@ export class CommandRun implements JobRun {
     }
   }
 
-  private async follow(tree: GuardedTree, { request, isolation }: PreparedCommand): Promise<SlotAfter> {
+  private async follow(tree: GuardedTree, { request, isolation, settings }: PreparedCommand): Promise<SlotAfter> {
     const { needs, lease } = this;
     tree.stdin.end();
     followLease(tree, lease, {
@@ -177,7 +178,13 @@ export class CommandRun implements JobRun {
     const alive = setInterval(() => lease.touch(), signOfLifeMs);
     const output = new OutputRoad(needs.farm, lease, this.log);
     const tail = new CommandTail();
-    const read = Promise.all([tree.stdout, tree.stderr].map((stream) => this.read(stream, output, tail)));
+    const take = async (bytes: Buffer): Promise<void> => {
+      tail.add(bytes);
+      await output.writeBytes(bytes);
+    };
+    const read = Promise.all(
+      [tree.stdout, tree.stderr].map((stream) => this.read(stream, new SecretFilter(settings?.secrets), take)),
+    );
     const why = await this.reachEnd(tree, request.timeout_seconds);
     const gentle = (why === 'timed_out' || why === 'cancelled') && tree.state !== 'frozen';
     const stopped = await tree.stop(gentle ? {} : { graceMs: 0 });
@@ -207,18 +214,21 @@ export class CommandRun implements JobRun {
     return 'free';
   }
 
-  private async read(stream: AsyncIterable<unknown>, output: OutputRoad, tail: CommandTail): Promise<void> {
+  private async read(
+    stream: AsyncIterable<unknown>,
+    secrets: SecretFilter,
+    take: (bytes: Buffer) => Promise<void>,
+  ): Promise<void> {
     try {
       for await (const chunk of stream) {
         if (!(chunk instanceof Uint8Array)) continue;
-        const bytes = Buffer.from(chunk);
         this.lease.touch();
-        tail.add(bytes);
-        await output.writeBytes(bytes);
+        await take(secrets.pass(Buffer.from(chunk)));
       }
     } catch (error) {
       this.log.debug({ fault: faultOf(error) }, 'a pipe of the command broke');
     }
+    await take(secrets.rest());
   }
 
   /** The first of: its own end, its time, somebody's word. */

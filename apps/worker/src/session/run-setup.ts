@@ -13,6 +13,7 @@ import { insideEnvironment } from './inside-environment.js';
 import type { RepositorySettings } from './job-settings.js';
 import type { RunNeeds } from './run-needs.js';
 import { openRunSandbox } from './run-sandbox.js';
+import { SecretFilter } from './secret-filter.js';
 
 /** What a job's walls are made of. */
 export interface JobWalls {
@@ -87,7 +88,9 @@ async function runSetup(needs: RunNeeds, lease: HeldLease, asked: SetupAsked): P
     running.stdin.end();
     followLease(running, lease, { onState: () => undefined, beatSoon: needs.beatSoon });
     const tail = new CommandTail();
-    const read = Promise.all([running.stdout, running.stderr].map((stream) => collect(stream, tail)));
+    const read = Promise.all(
+      [running.stdout, running.stderr].map((stream) => collect(stream, new SecretFilter(settings?.secrets), tail)),
+    );
     const late = pause(limits.setupSeconds * 1_000, 'late' as const, { signal: over.signal });
     late.catch(() => undefined);
     const aborted = new Promise<'aborted'>((resolve) => {
@@ -114,12 +117,13 @@ async function runSetup(needs: RunNeeds, lease: HeldLease, asked: SetupAsked): P
 const signOfLifeMs = 60_000;
 const reasonChars = 512;
 
-async function collect(stream: AsyncIterable<unknown>, tail: CommandTail): Promise<void> {
+async function collect(stream: AsyncIterable<unknown>, secrets: SecretFilter, tail: CommandTail): Promise<void> {
   try {
-    for await (const chunk of stream) if (chunk instanceof Uint8Array) tail.add(Buffer.from(chunk));
+    for await (const chunk of stream) if (chunk instanceof Uint8Array) tail.add(secrets.pass(Buffer.from(chunk)));
   } catch {
     // the pipe broke with the tree
   }
+  tail.add(secrets.rest());
 }
 
 const lastLines = (text: string): string => text.trim().slice(-reasonChars);
