@@ -152,7 +152,6 @@ describeCli(claudeCli, program, (claude) => {
         repositoryInstructions: on,
         ...repository({
           'CLAUDE.md': 'canary-of-claude-md',
-          'AGENTS.md': 'canary-of-agents-md',
           '.claude/skills/knit/SKILL.md': '---\nname: knit\ndescription: canary-of-skill\n---\nKnit.\n',
           '.mcp.json': JSON.stringify({
             mcpServers: {
@@ -168,6 +167,16 @@ describeCli(claudeCli, program, (claude) => {
       for (const canary of ['canary-of-claude-md', 'canary-of-skill']) expect(asked?.text.includes(canary)).toBe(on);
       expect(toolsOf(asked?.body).includes('mcp__theirs__checkpoint')).toBe(on);
       expect(toolsOf(asked?.body)).toContain('mcp__longshore__checkpoint');
+    },
+  );
+
+  it.each([true, false])(
+    'reads AGENTS.md where there is no CLAUDE.md, and only where it is told to (%s)',
+    async (on) => {
+      const files = repository({ 'AGENTS.md': 'canary-of-agents-md' });
+      const started = await start(`agents-md-${on}`, [[says('Hello')]], { repositoryInstructions: on, ...files });
+      await started.untilType('turn_end');
+      expect(model.of(`agents-md-${on}`)[0]?.text.includes('canary-of-agents-md')).toBe(on);
     },
   );
 
