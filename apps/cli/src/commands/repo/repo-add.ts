@@ -36,9 +36,13 @@ export function addRepoAdd(program: Command, frame: Frame): void {
     .option('--default-branch <name>', "else the branch that the origin's HEAD names; `none` forgets it")
     .option('--setup <command>', 'run once in a new workspace; `none` forgets it')
     .option('--verify <command>', 'run by the farm on the final tree; `none` forgets it')
-    .option('--egress <host>', 'a host that the sandbox may reach; repeatable', many)
-    .option('--env <name=value>', 'a variable of the sandbox; repeatable', many)
-    .option('--secret-file <name=file>', 'a secret variable of the sandbox, from a file or `-`; repeatable', many)
+    .option('--egress <host>', 'a host that the sandbox may reach; repeatable, `none` forgets all', many)
+    .option('--env <name=value>', 'a variable of the sandbox; repeatable, `none` forgets all', many)
+    .option(
+      '--secret-file <name=file>',
+      'a secret variable of the sandbox, from a file or `-`; repeatable, `none` forgets all',
+      many,
+    )
     .option('--replace', 'change the one of this name: what is not given stays')
     .option('--no-check', 'do not ask the origin whether it works');
   runs<AddFlags>(command, frame, async (run, flags, [name, url]) => {
@@ -75,16 +79,18 @@ async function inputOf(
     default_branch: orNull(flags.defaultBranch),
     setup: orNull(flags.setup),
     verify: orNull(flags.verify),
-    egress,
+    egress: egress && withoutNone(egress),
     replace,
-    environment: flags.env && Object.fromEntries(flags.env.map(pairOf)),
-    secrets: await readSecrets(flags.secretFile, surroundings),
+    environment: flags.env && Object.fromEntries(withoutNone(flags.env).map(pairOf)),
+    secrets: await readSecrets(flags.secretFile && withoutNone(flags.secretFile), surroundings),
     credential: await readCredential(flags, surroundings),
     host_keys: flags.hostKeys && (await readNamedText(flags.hostKeys, surroundings)),
   });
 }
 
 const orNull = (value: string | undefined): string | null | undefined => (value === 'none' ? null : value);
+/** The one word alone is the empty list. */
+const withoutNone = (given: readonly string[]): readonly string[] => (given.join() === 'none' ? [] : given);
 const fileOf = (pair: string): string => pair.slice(pair.indexOf('=') + 1);
 
 function pairOf(pair: string): readonly [string, string] {

@@ -141,6 +141,34 @@ describe('repositories, from the command line to the worker', () => {
     }
   });
 
+  it('are changed in what is given, and `none` forgets', async () => {
+    const add = (...words: string[]) =>
+      cli(['repo', 'add', 'mine', 'https://git.example.com/mine', '--no-check', ...words], 'hidden');
+    const shown = async () => (await farm.admin.call(repoList, {})).items.find(({ name }) => name === 'mine');
+    await add('--token-file', '-', '--egress', 'a.example', '--egress', 'b.example', '--env', 'A=1', '--setup', 'make');
+    expect(await shown()).toMatchObject({ credential: 'token', egress: ['a.example', 'b.example'], setup: 'make' });
+    expect((await add('--replace', '--secret-file', 'B=-', '--default-branch', 'develop')).exit).toBe(0);
+    expect(await shown()).toMatchObject({
+      credential: 'token',
+      secrets: ['B'],
+      default_branch: 'develop',
+      setup: 'make',
+    });
+    const forgets = ['--egress', '--env', '--secret-file', '--setup', '--default-branch'].flatMap((flag) => [
+      flag,
+      'none',
+    ]);
+    expect((await add('--replace', '--no-credential', ...forgets)).exit).toBe(0);
+    expect(await shown()).toMatchObject({
+      credential: 'none',
+      egress: [],
+      environment: {},
+      secrets: [],
+      setup: null,
+      default_branch: null,
+    });
+  });
+
   it('A6.1 are removed when it is meant', async () => {
     await farm.admin.call(repoAdd, { name: 'idle', url: 'https://git.example.com/idle' });
     const asked = await cli(['repo', 'remove', 'idle']);
