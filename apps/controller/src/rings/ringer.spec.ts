@@ -70,6 +70,12 @@ describe('a ring', () => {
     expect(farm.workers()).toEqual(['w_fits']);
   });
 
+  it('D14 goes past a machine without the account that the job runs on', async () => {
+    const farm = await aFarm([aLiveWorker('w_bare'), aLiveWorker('w_work', { accounts: ['work'], slots: 1 })]);
+    farm.ringer.ring(aJob('1', { account: 'work' }));
+    expect(farm.workers()).toEqual(['w_work']);
+  });
+
   it('D14 spreads over those that fit, and stops where no room is left', async () => {
     const farm = await aFarm([aLiveWorker('w_a'), aLiveWorker('w_b')]);
     for (const id of ['1', '2', '3', '4', '5']) farm.ringer.ring(aJob(id));

@@ -13,7 +13,7 @@ const worker: WorkerPrincipal = {
   offers: [],
   accepting: true,
 };
-const job = { pool: 'default', labels: [], prefer: null };
+const job = { pool: 'default', labels: [], account: null, prefer: null };
 /** Longer than any test. */
 const long = 600_000;
 

@@ -4,6 +4,7 @@ import type { WorkerPrincipal } from '#gate';
 export interface Wanted {
   readonly pool: string;
   readonly labels: readonly string[];
+  readonly account: string | null;
   readonly prefer: string | null;
 }
 
@@ -101,7 +102,11 @@ export class WaitingClaims {
   }
 }
 
-/** Pool, and labels by containment (H26). */
-export function fits(worker: Pick<WorkerPrincipal, 'pool' | 'labels'>, wanted: Wanted): boolean {
-  return worker.pool === wanted.pool && wanted.labels.every((label) => worker.labels.includes(label));
+/** Pool, labels by containment (H26), and the account that the job runs on. */
+export function fits(worker: Pick<WorkerPrincipal, 'pool' | 'labels' | 'accounts'>, wanted: Wanted): boolean {
+  return (
+    worker.pool === wanted.pool &&
+    wanted.labels.every((label) => worker.labels.includes(label)) &&
+    (wanted.account === null || worker.accounts.includes(wanted.account))
+  );
 }

@@ -50,6 +50,8 @@ const view = (base: string, commit: string) => ({
   actions: [],
   rescues: [],
   activities: [],
+  usage: null,
+  budget: null,
   result: {
     outcome: 'green',
     summary: 'done',
