@@ -19,6 +19,8 @@ const { values: options } = parseArgs({
     files: { type: 'string', default: '20000' },
     /** Rounds per way, in turn; the median counts. */
     rounds: { type: 'string', default: '3' },
+    /** Only ways whose name holds this. */
+    only: { type: 'string', default: '' },
     /** Do not write docs/benchmarks-workspace.md. */
     dry: { type: 'boolean', default: false },
   },
@@ -76,11 +78,12 @@ async function bench(folder: string, undo: (() => Promise<unknown>)[]): Promise<
     }
   }
   ways.push(worktree(checkout, join(folder, 'worktrees')), copy(checkout, join(folder, 'copies')));
+  const wanted = ways.filter(({ name }) => name.includes(options.only));
   for (const { way, why } of skipped) say(`${way}: skipped, ${why}`);
   const measured: Measured[] = [];
   // all ways once before any counts, then in turn, so that none has the warm machine to itself
   for (let round = 0; round <= rounds; round += 1) {
-    for (const way of ways) {
+    for (const way of wanted) {
       const times = await way.once(round);
       say(
         `${round === 0 ? 'first' : `round ${round}`} ${way.name}: ${Object.entries(times)

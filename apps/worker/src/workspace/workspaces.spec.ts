@@ -71,6 +71,12 @@ describe('the ladder', () => {
     const { isolation, folder } = await make({ isolation: { required: ['overlay'], allow_fallback: true } });
     expect(isolation).toMatchObject({ requested: 'overlay', backend: 'clone', fell_back: true });
     expect(isolation.reasons).toContainEqual(expect.stringMatching(/^overlay: /));
+    const unknown = await make({ isolation: { required: ['zfs'], allow_fallback: true } });
+    expect(unknown.isolation).toMatchObject({
+      requested: 'zfs',
+      fell_back: true,
+      reasons: expect.arrayContaining(['zfs: no worker knows it']),
+    });
     expect(read(join(folder.work, 'a.txt'))).toBe('a\n');
   });
 

@@ -96,7 +96,7 @@ export class Workspaces {
     const rungs = ladder(this.proofs, wishes, mayFall);
     const report = (how: Made, reasons: readonly string[]): Isolation => ({
       requested: wishes.length === 0 ? 'best' : wishes.join(','),
-      fell_back: rungs.findIndex(({ backend }) => backend === how.backend) > 0,
+      fell_back: how.backend !== (wishes[0] ?? rungs[0]?.backend),
       reasons: [...reasons],
       prepare_ms: Math.round(machineClock.now() - since),
       ...how,
@@ -104,7 +104,8 @@ export class Workspaces {
     await mkdir(wanted.folder.state, { recursive: true, mode: 0o700 });
     const again = await this.takeKept(wanted, rungs);
     if (again !== undefined) return report(again, []);
-    const reasons: string[] = [];
+    const known: readonly string[] = backends;
+    const reasons = wishes.filter((wish) => !known.includes(wish)).map((wish) => `${wish}: no worker knows it`);
     for (const { backend, missing } of rungs) {
       const refused = missing ?? (await this.tryOne(backend, wanted, reasons));
       if (typeof refused !== 'string') return report(refused, reasons);

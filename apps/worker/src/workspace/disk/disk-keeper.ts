@@ -27,6 +27,7 @@ interface Leftover {
   readonly key: string;
   readonly bytes: number;
   readonly usedAt: number;
+  /** False: it came into use meanwhile and stays. */
   readonly remove: () => Promise<unknown>;
 }
 
@@ -105,7 +106,7 @@ export class DiskKeeper {
 
   private async drop({ what, key, bytes, remove }: Leftover, why: 'age' | 'budget' | 'room'): Promise<void> {
     try {
-      await remove();
+      if ((await remove()) === false) return;
       this.needs.line('dropped', { what, key, bytes, why });
     } catch (error) {
       this.needs.log.warn({ what, key, fault: faultOf(error) }, 'something unused could not be removed');
