@@ -26,16 +26,11 @@ export class AgentFarm {
 
   static async start(account: AgentAccount, options: FarmOptions = {}): Promise<AgentFarm> {
     const farm = await Farm.start(options);
-    await farm.client.call(workflowImport, {
-      document: `
-kind: workflow
-id: real
-description: One member that is a real agent.
-lead:
-  id: lead
-  provider: { kind: ${account.provider} }
-`,
-    });
+    for (const mode of ['inherit', 'isolated']) {
+      const lead = { id: 'lead', provider: { kind: account.provider, extension_mode: mode } };
+      const workflow = { kind: 'workflow', id: mode, description: 'One member that is a real agent.', lead };
+      await farm.client.call(workflowImport, { document: stringify(workflow) });
+    }
     return new AgentFarm(farm, account);
   }
 
@@ -54,11 +49,11 @@ lead:
     return this.farm.join(name, { slots: 1, ...options });
   }
 
-  /** Starts a Task whose member's model plays this script. */
-  async startTask(script: string, prompt = 'Do your work.'): Promise<string> {
+  /** Starts a Task whose member's model plays this script; isolated: what the repository brings for agents is not read. */
+  async startTask(script: string, mode: 'inherit' | 'isolated' = 'inherit'): Promise<string> {
     const { task_id } = await this.farm.client.call(taskStart, {
-      workflow_id: 'real',
-      prompt: `${scriptMark(script)} ${prompt}`,
+      workflow_id: mode,
+      prompt: `${scriptMark(script)} Do your work.`,
     });
     return task_id;
   }

@@ -213,6 +213,25 @@ describeCli(claudeCli, program, (claude) => {
     await refusing.close();
   });
 
+  it('reads the instructions of the repository unless the workflow isolates its member', async () => {
+    const agents = await aFarm(['north']);
+    for (const mode of ['inherit', 'isolated'] as const) {
+      model.script(mode, {
+        sessions: [
+          [
+            write('CLAUDE.md', 'canary-of-claude-md'),
+            calls({ member: 'checkpoint', input: { summary: 'Once more.', outcome: 'retry' } }),
+            says('Over.'),
+          ],
+          [handsOver('Done.'), says('Over.')],
+        ],
+      });
+      await agents.farm.until(await agents.startTask(mode, mode));
+      const second = model.of(mode).find(({ session }) => session === 1);
+      expect(second?.text.includes('canary-of-claude-md')).toBe(mode === 'inherit');
+    }
+  });
+
   it('waits for an account whose plan is used up, and says until when', async () => {
     const agents = await aFarm([]);
     await agents.join('north', { key: 'sk-ant-oat01-canary', keyName: 'CLAUDE_CODE_OAUTH_TOKEN' });

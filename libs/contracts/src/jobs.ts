@@ -3,7 +3,7 @@ import { contract } from './contract.js';
 import { BootId, Epoch, JobId, Label, LeaseId, ObjectId, PoolName, WorkerId } from './ids.js';
 import { limits } from './limits.js';
 import { storable, storableJson } from './text.js';
-import { AuthoredSandbox } from './workflow-document.js';
+import { AuthoredSandbox, ExtensionMode } from './workflow-document.js';
 
 /** What a lease's writer must show, whole, in every statement that writes (H14, A12.3). Holder and boot come from the token. */
 export const Fence = { job_id: JobId, epoch: Epoch, lease_id: LeaseId } as const;
@@ -317,6 +317,8 @@ export const DispatchPayload = z.strictObject({
   task_directory: z.string(),
   /** As the workflow asks for it; a machine that cannot give it is not given the job (label `sandbox:bwrap`). */
   sandbox: AuthoredSandbox.optional(),
+  /** isolated: instructions, skills and servers that the repository brings are not read. */
+  extension_mode: ExtensionMode.optional(),
   /** Where the same Assignment last worked, so that its dependencies are warm (D15). */
   prefer: z.string().optional(),
   /** Dispatches of one Assignment share a workspace where they meet on one machine. */

@@ -12,6 +12,9 @@ export const AuthoredSandbox = z
     params: { rule: 'sandbox_pair' },
   });
 
+/** inherit: what the repository brings for agents is read: CLAUDE.md, AGENTS.md, skills, .mcp.json. */
+export const ExtensionMode = z.enum(['inherit', 'isolated']);
+
 const efforts = {
   claude: ['low', 'medium', 'high', 'xhigh', 'max'],
   codex: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
@@ -22,7 +25,7 @@ const common = {
   account: Label.optional(),
   model: z.string().min(1).max(255).optional(),
   sandbox: AuthoredSandbox.optional(),
-  extension_mode: z.enum(['inherit', 'isolated']).optional(),
+  extension_mode: ExtensionMode.optional(),
 };
 
 /** Which agent does a member's turns; never inherited from the parent member. */

@@ -146,6 +146,7 @@ export interface Pins {
     readonly model?: string | undefined;
     readonly effort?: string | undefined;
     readonly sandbox?: MemberProvider['sandbox'];
+    readonly extension_mode?: MemberProvider['extension_mode'];
   };
 }
 

@@ -250,7 +250,7 @@ export class DispatchRun {
           instructions: request.instructions,
           input: again?.text ?? request.input,
           ...(again === undefined ? {} : { resume: { ref: again.ref } }),
-          repositoryInstructions: true,
+          repositoryInstructions: payload.extension_mode !== 'isolated',
           ...place.requestParts(needs.environment),
           ...(program === undefined ? {} : { program }),
           ...(rest === undefined ? {} : { arguments: rest }),

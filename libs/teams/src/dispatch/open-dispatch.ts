@@ -102,9 +102,9 @@ async function pinMember(tx: Transaction, task: TaskRow, member: string): Promis
 }
 
 function chosen(provider: Pins['provider'], task: TaskRow): Pins['provider'] {
-  const { kind, model, effort, sandbox } = provider;
+  const { kind, model, effort, sandbox, extension_mode } = provider;
   const account = provider.account ?? task.settings.default_account;
-  return { kind, ...(account === undefined ? {} : { account }), model, effort, sandbox };
+  return { kind, ...(account === undefined ? {} : { account }), model, effort, sandbox, extension_mode };
 }
 
 /** Walls that are asked for are a label: a machine that cannot give them is never given the job. */
@@ -127,7 +127,7 @@ function payloadOf(
   pins: Pins,
   { account, last }: { readonly account: string | undefined; readonly last: string | undefined },
 ): z.output<typeof DispatchPayload> {
-  const { kind, model, effort, sandbox } = pins.provider;
+  const { kind, model, effort, sandbox, extension_mode } = pins.provider;
   return {
     task_id: task.id,
     member_id: assignment.member,
@@ -137,6 +137,7 @@ function payloadOf(
     ...(model === undefined ? {} : { model }),
     ...(effort === undefined ? {} : { effort }),
     ...(sandbox === undefined ? {} : { sandbox }),
+    ...(extension_mode === undefined ? {} : { extension_mode }),
     base: assignment.line_head,
     task_directory: taskDirectory(task.id),
     ...(last === undefined ? {} : { prefer: last }),
