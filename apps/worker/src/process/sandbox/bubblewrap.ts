@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, lstat, readlink, realpath } from 'node:fs/promises';
-import { delimiter, dirname, isAbsolute, join, relative } from 'node:path';
+import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 
 /** A bubblewrap of this machine. */
@@ -127,19 +127,36 @@ const systemFiles = [
   'timezone',
 ].map((name) => join('/etc', name));
 
+/** What belongs to programs, beside their own folder; a home or a service's folder may have secrets as neighbours. */
+const besidePrograms = ['lib', 'lib64', 'libexec', 'include', 'share'];
+
 /** What every session may read: the system's programs and libraries, and what stands on the PATH outside of homes. */
 export async function systemMounts(path: string, home: string): Promise<readonly Mount[]> {
   const onPath = path
     .split(delimiter)
-    .filter(
-      (folder) =>
-        isAbsolute(folder) && !isBeneath(folder, home) && !systemFolders.some((top) => isBeneath(folder, top)),
-    )
-    // programs look for their libraries beside them
-    .map((folder) => (folder.endsWith('/bin') && depthOf(folder) > 1 ? dirname(folder) : folder));
-  const wanted = [...systemFolders, ...systemFiles, ...onPath];
-  return (await Promise.all([...new Set(wanted)].map(asFound))).flat();
+    .filter((folder) => isAbsolute(folder) && !isBeneath(folder, home) && !isOfSystem(folder))
+    .flatMap((folder) => [
+      folder,
+      ...(basename(folder) === 'bin' ? besidePrograms.map((name) => join(dirname(folder), name)) : []),
+    ]);
+  return readMounts([...new Set([...systemFolders, ...systemFiles, ...onPath])]);
 }
+
+/** This Node with its npm, wherever it lies: often in a home, of which no more is shown. */
+export async function nodeMounts(): Promise<readonly Mount[]> {
+  const binary = await realpath(process.execPath);
+  const folder = dirname(binary);
+  if (isOfSystem(folder)) return [];
+  const links = await Promise.all(
+    ['npm', 'npx', 'corepack'].map(async (name): Promise<readonly Mount[]> => {
+      const to = await readlink(join(folder, name)).catch(() => undefined);
+      return to === undefined ? [] : [{ kind: 'link', at: join(folder, name), to }];
+    }),
+  );
+  return [...(await readMounts([binary, join(dirname(folder), 'lib/node_modules')])), ...links.flat()];
+}
+
+const isOfSystem = (path: string): boolean => systemFolders.some((top) => isBeneath(path, top));
 
 /** A folder or file to read, where it is there; a link of the system stays a link. */
 async function asFound(path: string): Promise<readonly Mount[]> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { FarmError } from '#contracts';
 import { childMain } from '../child-main.js';
 import type { TreeCommand } from '../guarded-tree.js';
@@ -11,6 +11,7 @@ import {
   coverMounts,
   findBubblewrap,
   type Mount,
+  nodeMounts,
   readMounts,
   systemMounts,
 } from './bubblewrap.js';
@@ -103,11 +104,11 @@ async function mountsOf(
     { kind: 'read', at: '/etc/hosts', from: folder.hosts },
     { kind: 'write', at: socketsInside, from: folder.sockets },
   ];
-  const node = await nodeFolder();
   const shown = [
     ...(await systemMounts(path, home)),
     ...own,
-    ...(await readMounts([node, ...(await relayFiles()), ...rules.readable])),
+    ...(await nodeMounts()),
+    ...(await readMounts([...relayFiles(), ...rules.readable])),
     ...(await writeMounts(rules.writable)),
   ];
   const covers = await coverMounts(rules.hidden, shown);
@@ -128,14 +129,7 @@ function lastOfEach(mounts: readonly Mount[]): readonly Mount[] {
   return [...new Map(mounts.map((mount) => [mount.at, mount])).values()];
 }
 
-/** Where this Node lies with what belongs to it. */
-async function nodeFolder(): Promise<string> {
-  const binary = await realpath(process.execPath);
-  const folder = dirname(binary);
-  return folder.endsWith('/bin') ? dirname(folder) : binary;
-}
-
-async function relayFiles(): Promise<readonly string[]> {
+function relayFiles(): readonly string[] {
   const main = childMain(import.meta.url, './inside-main.js');
   // beside dist: says that the relay is a module
   return [main, join(main.slice(0, main.lastIndexOf('/dist/')), 'package.json')];
