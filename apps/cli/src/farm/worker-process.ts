@@ -70,6 +70,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       LONGSHORE_URL: url,
       LONGSHORE_WORKER_NAME: name,
       LONGSHORE_WORKER_SLOTS: slots === undefined ? undefined : String(slots),
+      ...workspaceVariables(globalThis.process.env),
       ...(await accountVariables(home, globalThis.process.env)),
       ...env,
     },
@@ -81,6 +82,17 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   if (ready.success) return { process, workerId: ready.data.worker_id, name, home };
   await process.stop(1_000);
   throw new FarmError('internal', `The worker ${name} said that it is ready and not who it is.`);
+}
+
+/** What the machine's owner says of workspaces and the disk. */
+function workspaceVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  const names = [
+    'LONGSHORE_ISOLATION',
+    'LONGSHORE_USER_NAMESPACE',
+    'LONGSHORE_DISK_FLOOR_MB',
+    'LONGSHORE_CACHE_MB',
+  ] as const;
+  return Object.fromEntries(names.map((name) => [name, env[name]]));
 }
 
 function passOn(line: ProcessLine, onEvent: WorkerOptions['onEvent']): void {
