@@ -1,6 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -8,6 +17,7 @@ import { bundleCheckout } from '#git';
 import { aRepository, writeFiles } from '../../../../test/support/repositories.js';
 import { aTeamFarm, patience, payloadOf, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
+import { waitUntil } from '../../../../test/support/wait-until.js';
 
 let farm: TeamFarm;
 beforeAll(async () => {
@@ -175,8 +185,16 @@ describe('a Task that is started', () => {
     const checkout = await aCheckout();
     await checkout.upload();
     const task = await farm.start({ source: checkout.source });
-    const preparing = farm.teams.sweeps.prepareTasks(patience);
-    await farm.control(task, 'cancel');
+    const cancel = (await farm.view(task)).actions.find(({ kind }) => kind === 'cancel');
+    const packs = join(farm.data, 'tasks', task, 'store.git/objects/pack');
+    const { promise: preparing, resolve } = Promise.withResolvers<Promise<unknown>>();
+    await farm.tx(async (tx) => {
+      // Not committed while git works: the preparation does not see it, and meets it at the row of the Task.
+      await farm.teams.tasks.control(tx, { principal: person }, { task_id: task, action_id: cancel?.id ?? '' });
+      resolve(farm.teams.sweeps.prepareTasks(patience));
+      const taken = () => existsSync(packs) && readdirSync(packs).length > 0;
+      await waitUntil(taken, { what: 'git has taken the source in' });
+    });
     await preparing;
     expect(await farm.view(task)).toMatchObject({ status: 'cancelled' });
     expect(await rootsOf(task)).toEqual([{ jobs: 0, dispatches: 0 }]);
