@@ -292,10 +292,35 @@ describe.each(everywhere)('a workspace by %s', (backend, missing) => {
     const made = await Promise.all([1, 2, 3].map(() => machine.make({ setup: setup.given })));
     expect(setup.ran()).toBe(1);
     for (const { folder } of made) expect(read(join(folder.work, 'node_modules/dep.js'))).toBe('dep\n');
+    const failing = aSetup('exit 3');
+    const without = await Promise.all([1, 2, 3].map(() => machine.make({ setup: failing.given })));
+    expect(failing.ran()).toBe(1);
+    expect(without.map(({ isolation }) => isolation.setup)).toEqual(['failed', 'failed', 'failed']);
   });
 });
 
 describe('above frozen layers', () => {
+  it('are made by the next who waits where the first one is cancelled in the middle', async () => {
+    const machine = await aMachine();
+    const cancel = new AbortController();
+    const begun = Promise.withResolvers<void>();
+    const setup = {
+      command: 'true',
+      run: async (_: string, signal: AbortSignal) => {
+        if (signal !== cancel.signal) return { ok: true } as const;
+        begun.resolve();
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        return { ok: false, reason: 'ended' } as const;
+      },
+    };
+    const first = machine.make({ setup, signal: cancel.signal });
+    await begun.promise;
+    const second = machine.make({ setup });
+    cancel.abort(new Error('cancelled'));
+    await expect(first).rejects.toThrow('cancelled');
+    expect((await second).isolation.setup).toBe('done');
+  });
+
   itOnOverlay('H32 a layer below never changes, nor can it be written by its path', async () => {
     const machine = await aMachine({ allowed: ['overlay'] });
     const { folder } = await machine.make();

@@ -32,7 +32,7 @@ const draftPrefix = 'draft-';
  * however many ask at the same moment.
  */
 export class Shelf {
-  private readonly making = new Map<string, Promise<void>>();
+  private readonly making = new Map<string, { readonly done: Promise<void>; readonly signal: AbortSignal }>();
   private readonly removing = new Map<string, Promise<void>>();
   private readonly pins = new Map<string, number>();
 
@@ -113,13 +113,15 @@ export class Shelf {
       signal.throwIfAborted();
       const running = this.making.get(key);
       if (running === undefined) {
-        const own = this.make(key, make).finally(() => this.making.delete(key));
-        this.making.set(key, own);
-        await own;
+        const done = this.make(key, make).finally(() => this.making.delete(key));
+        this.making.set(key, { done, signal });
+        await done;
         return true;
       }
-      // somebody else's making may end with their Dispatch: then it is ours to make
-      await running.catch(() => undefined);
+      await running.done.catch((error: unknown) => {
+        // it ended with their Dispatch: now it is ours to make; what failed by itself fails for all who waited
+        if (!running.signal.aborted) throw error;
+      });
     }
   }
 
