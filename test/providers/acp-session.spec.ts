@@ -49,6 +49,7 @@ describeCli(acpCli, program, (agent) => {
       CLAUDE_CONFIG_DIR: asking(),
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       CLAUDE_CODE_MAX_RETRIES: '1',
+      CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'false',
     },
     secrets: { ANTHROPIC_API_KEY: key },
     billing: 'metered',

@@ -47,11 +47,9 @@ export class AcpUpdates {
   ): ProviderEvent {
     const called = (name ?? title).slice(0, 256);
     this.tools.set(id, called);
-    return {
-      type: 'tool_call',
-      name: called,
-      input: cutText(rawInput === undefined ? title : JSON.stringify(rawInput)),
-    };
+    const input = rawInput === undefined ? '{}' : (JSON.stringify(rawInput) ?? '{}');
+    // some agents begin with an empty input and tell it later
+    return { type: 'tool_call', name: called, input: cutText(input === '{}' ? title : input) };
   }
 
   private end(id: string, { status, content, rawOutput }: ToolEnd): readonly ProviderEvent[] {

@@ -1,0 +1,123 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import { taskStart, workflowImport } from '#contracts';
+import { Farm } from '../support/farm.js';
+import { ModelServer } from '../support/model-server/model-server.js';
+import { calls, handsOver, says, scriptMark } from '../support/model-server/script.js';
+import { tempDir } from '../support/temp-dir.js';
+import { waitUntil } from '../support/wait-until.js';
+import { aCli, acpCli, describeCli } from './a-cli.js';
+import { afterBeats, agentsOf, atTheTool } from './farm-looks.js';
+
+const program = await aCli(acpCli);
+
+describeCli(acpCli, program, (agent) => {
+  let model: ModelServer;
+  let farm: Farm | undefined;
+
+  beforeAll(async () => {
+    model = await ModelServer.start();
+  });
+  afterEach(async () => {
+    await farm?.stop();
+    farm = undefined;
+  });
+  afterAll(() => model.close());
+
+  /**
+   * One machine whose owner named the agent in worker.yaml. Without walls: this agent asks its model at an address of its own
+   * settings, which here is on loopback.
+   */
+  async function aFarm(): Promise<Farm> {
+    const started = await Farm.start();
+    farm = started;
+    await started.client.call(workflowImport, {
+      document: 'kind: workflow\nid: real\ndescription: One member.\nlead:\n  id: lead\n  provider: { kind: acp }\n',
+    });
+    const home = join(started.data, 'workers', 'north');
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    const settings = tempDir('claude');
+    writeFileSync(
+      join(settings, 'settings.json'),
+      JSON.stringify({ permissions: { defaultMode: 'default' }, promptSuggestionEnabled: false }),
+    );
+    writeFileSync(join(home, 'key'), 'sk-ant-api03-canary', { mode: 0o600 });
+    const account = {
+      provider: 'acp',
+      command: [agent],
+      key: { file: 'key', name: 'ANTHROPIC_API_KEY' },
+      environment: {
+        ANTHROPIC_BASE_URL: model.url,
+        CLAUDE_CONFIG_DIR: settings,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'false',
+      },
+    };
+    writeFileSync(join(home, 'worker.yaml'), stringify({ accounts: { north: account } }), { mode: 0o600 });
+    await started.join('north', { slots: 1, env: { LONGSHORE_SANDBOX: 'none', LONGSHORE_UNSAFE: '1' } });
+    return started;
+  }
+
+  const startTask = async (started: Farm, script: string) =>
+    (await started.client.call(taskStart, { workflow_id: 'real', prompt: `${scriptMark(script)} Do it.` })).task_id;
+  const shell = (command: string) => calls({ name: 'Bash', input: { command } });
+
+  it('does a Task: member operations, changed files, a reminder, a handover, and its commit', async () => {
+    const started = await aFarm();
+    model.script('whole', {
+      sessions: [
+        [calls({ member: 'get_current_context' }), shell(`printf Hello > hello.txt`), says('That is all, I think.')],
+      ],
+      // it may ask its model besides, too: whatever it asks from now on
+      afterwards: handsOver('Wrote a file.', { files: [{ path: 'hello.txt' }] }),
+    });
+    const task = await startTask(started, 'whole');
+    const view = await started.until(task);
+    expect(view.result).toMatchObject({ outcome: 'green', summary: 'Wrote a file.' });
+    expect(await started.fileOf(task, 'hello.txt')).toBe('Hello');
+    expect(model.of('whole')[1]?.text).toContain('assignment');
+    const reminded = started.workers.get('north')?.events.filter(({ event }) => event === 'reminded');
+    expect(reminded?.map(({ count }) => count)).toEqual([1]);
+  });
+
+  it('is told at the end of its turn what it was steered by, and the farm hears then', async () => {
+    const started = await aFarm();
+    model.script('steered', {
+      sessions: [[shell('until [ -e go ]; do sleep 0.05; done; rm go'), says('First.')]],
+      afterwards: handsOver('As told.'),
+    });
+    const task = await startTask(started, 'steered');
+    const { job, worker } = await atTheTool(started);
+    await started.rows(
+      `insert into signal (job, seq, kind, body) values ($1, 1, 'steer', '{"text":"canary-of-steering"}')`,
+      [job],
+    );
+    await afterBeats(started, job, 2);
+    await started.letGo(worker, job);
+    await started.until(task);
+    expect(await started.rows('select outcome from signal where job = $1', [job])).toEqual([{ outcome: 'delivered' }]);
+    expect(
+      model
+        .of('steered')
+        .map(({ text }) => text)
+        .join(),
+    ).toContain('canary-of-steering');
+  });
+
+  it('leaves no process when its Task is cancelled in the middle of an answer', async () => {
+    const started = await aFarm();
+    model.script('cancelled', { sessions: [[{ ...says('A long answer.'), midway: 'cancelled' }]] });
+    const task = await startTask(started, 'cancelled');
+    await model.gates.reached('cancelled');
+    const [job] = await started.jobs(task);
+    expect(agentsOf(job?.id)).not.toEqual([]);
+    await started.control(task, 'cancel');
+    await waitUntil(async () => (await started.jobs(task))[0]?.state === 'cancelled', {
+      within: 60_000,
+      what: 'the job to end',
+    });
+    expect(agentsOf(job?.id)).toEqual([]);
+  });
+});
