@@ -100,8 +100,8 @@ export class Accounts {
     try {
       const ready = await this.ready(name);
       if (provider !== builtIn) this.need.requireWalls();
-      const { account, program } = ready;
-      const found = await ready.provider.availability({ account, ...(program === undefined ? {} : { program }) });
+      const { provider: its, ...wish } = ready;
+      const found = await its.availability(wish);
       return { name, provider, found };
     } catch (error) {
       if (!(error instanceof FarmError))

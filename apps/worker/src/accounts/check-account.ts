@@ -72,14 +72,14 @@ async function oneTurn(needs: CheckNeeds, name: string) {
   const folder = folderAt(join(home.path, 'checks', id));
   for (const path of [folder.work, folder.state]) await mkdir(path, { recursive: true, mode: 0o700 });
   const usage = new UsageSum({ sinceEpoch: 1, account, prices: accounts.prices });
-  const chosen = { provider, account, ...(program === undefined ? {} : { program }) };
+  const words = { ...(program === undefined ? {} : { program }), ...(rest === undefined ? {} : { arguments: rest }) };
   let place: SessionPlace | undefined;
   let session: ProviderSession | undefined;
   try {
     place = await SessionPlace.open(
       { home, sandboxes, log },
       folder,
-      { ...chosen, payload: { provider: provider.name } },
+      { provider, account, ...words, payload: { provider: provider.name } },
       nobody,
     );
     session = await provider.start({
@@ -91,8 +91,7 @@ async function oneTurn(needs: CheckNeeds, name: string) {
       input: provider.name === 'scripted' ? scripted : input,
       repositoryInstructions: false,
       ...place.requestParts(sessionEnvironment(environment)),
-      ...(program === undefined ? {} : { program }),
-      ...(rest === undefined ? {} : { arguments: rest }),
+      ...words,
     });
     const failure = await Promise.race([
       untilTurnEnds(session, usage),

@@ -43,15 +43,17 @@ export class SessionPlace {
       readonly payload: Walls;
       readonly account?: SessionAccount;
       readonly program?: string;
+      readonly arguments?: readonly string[];
       readonly settings?: RepositorySettings;
     },
     calls: Pick<MemberCalls, 'call'>,
   ): Promise<SessionPlace> {
-    const { provider, payload, account, program, settings = null } = session;
+    const { provider, payload, account, program, arguments: rest, settings = null } = session;
     const walls = wallsOf(run, payload, settings);
     const needs = await provider.enclosureNeeds?.({
       ...(account === undefined ? {} : { account }),
       ...(program === undefined ? {} : { program }),
+      ...(rest === undefined ? {} : { arguments: rest }),
     });
     const sandbox = await openRunSandbox(run, folder, {
       ...walls,
