@@ -358,7 +358,7 @@ describeCli(codexCli, program, (codex) => {
     });
   });
 
-  it('uses the login of its account and lets Codex renew it there', async () => {
+  it('uses the login of its account', async () => {
     const owned = tempDir('codex');
     writeFileSync(join(owned, 'auth.json'), JSON.stringify({ auth_mode: 'apikey', OPENAI_API_KEY: key }), {
       mode: 0o600,

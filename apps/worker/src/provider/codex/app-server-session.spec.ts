@@ -8,7 +8,7 @@ import { tempDir } from '../../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../../test/support/wait-until.js';
 import { instantOf, machineClock } from '../../process/monotonic.js';
 import { ProviderEvent } from '../events.js';
-import type { ProviderSession } from '../port.js';
+import type { ProviderSession, SessionAccount } from '../port.js';
 import { codexProvider } from './codex-provider.js';
 
 /** Speaks the lines that Codex 0.171.0 wrote, each after what it was asked before; keeps what it is told. */
@@ -37,7 +37,7 @@ afterEach(async () => {
   for (const session of sessions.splice(0)) await session.stop({ graceMs: 0 });
 });
 
-async function start(lines: string, then = 'stay') {
+async function start(lines: string, then = 'stay', account?: SessionAccount) {
   const folder = tempDir('codex');
   const program = join(folder, 'codex');
   writeFileSync(program, replay, { mode: 0o755 });
@@ -54,6 +54,7 @@ async function start(lines: string, then = 'stay') {
     environment: { PATH: process.env.PATH ?? '', REPLAY: join(folder, 'lines'), THEN: then },
     repositoryInstructions: true,
     program,
+    ...(account === undefined ? {} : { account }),
   });
   sessions.push(session);
   trackPid(session.tree.pid);
@@ -73,7 +74,7 @@ async function start(lines: string, then = 'stay') {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-  return { session, until, heard };
+  return { session, until, heard, home: join(folder, 'state', 'codex') };
 }
 
 describe('a session over the app-server of Codex', () => {
@@ -151,5 +152,29 @@ describe('a session over the app-server of Codex', () => {
       { type: 'exit', code: 3 },
     ]);
     await expect(session.say({ kind: 'reminder', count: 1, text: 'Hello?' })).resolves.toBe('not_running');
+  });
+
+  it('lends a login to the session and takes it back renewed, but no login of somebody else', async () => {
+    const owned = tempDir('login');
+    const login = (account_id: string, last_refresh: string) =>
+      JSON.stringify({ auth_mode: 'chatgpt', last_refresh, tokens: { account_id, refresh_token: last_refresh } });
+    const account = { name: 'plan', environment: { CODEX_HOME: owned }, secrets: {}, billing: 'plan' } as const;
+    const now = () => readFileSync(join(owned, 'auth.json'), 'utf8');
+    const [first, second, third] = ['2026-01-01', '2026-02-01', '2026-03-01'].map((day) => `${day}T00:00:00Z`);
+    writeFileSync(join(owned, 'auth.json'), login('mine', first ?? ''), { mode: 0o600 });
+
+    const renewing = await start(recorded, 'stay', account);
+    expect(readFileSync(join(renewing.home, 'auth.json'), 'utf8')).toBe(now());
+    writeFileSync(join(renewing.home, 'auth.json'), login('mine', second ?? ''));
+    await renewing.session.stop({ graceMs: 0 });
+    await waitUntil(() => now() === login('mine', second ?? ''), { what: 'the renewed login' });
+
+    const swapping = await start(recorded, 'stay', account);
+    writeFileSync(join(swapping.home, 'auth.json'), login('theirs', third ?? ''));
+    const renewingAgain = await start(recorded, 'stay', account);
+    await swapping.session.stop({ graceMs: 0 });
+    writeFileSync(join(renewingAgain.home, 'auth.json'), login('mine', third ?? ''));
+    await renewingAgain.session.stop({ graceMs: 0 });
+    await waitUntil(() => now() === login('mine', third ?? ''), { what: 'the login, which nobody swapped meanwhile' });
   });
 });

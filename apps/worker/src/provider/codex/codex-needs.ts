@@ -1,6 +1,6 @@
 import type { AvailabilityWish, EnclosureNeeds } from '../port.js';
-import { findProgram, foldersOfProgram, isThere } from '../program-files.js';
-import { openaiUrl, ownersHome } from './codex-home.js';
+import { findProgram, foldersOfProgram } from '../program-files.js';
+import { openaiUrl } from './codex-home.js';
 
 /** For a login that lies in a folder: the model, and where the login renews itself. */
 const loginHosts = ['chatgpt.com', 'auth.openai.com', 'api.openai.com'];
@@ -11,11 +11,11 @@ export async function codexNeeds(
   environment: Readonly<Record<string, string>>,
 ): Promise<EnclosureNeeds> {
   const file = await findProgram(program, environment.PATH ?? '');
-  const login = account === undefined ? ownersHome(environment) : account.environment.CODEX_HOME;
   const secrets = Object.keys(account?.secrets ?? {});
   return {
     readable: file === undefined ? [] : await foldersOfProgram(file),
-    writable: login !== undefined && (await isThere(login)) ? [login] : [],
+    // its login is lent to each session in a folder of the session's own
+    writable: [],
     hosts: secrets.length > 0 ? [] : hostsOf(account?.upstream),
     keys: secrets.map((secret) => ({ secret, header: 'authorization', prefix: 'Bearer ', upstream: openaiUrl })),
   };

@@ -34,7 +34,11 @@ export const codexProvider: Provider = {
       home: home.path,
       settings: settingArgs(sessionSettings(request, home.loggedIn)),
     };
-    return (await hasAppServer(start.program, request.environment)) ? startAppServer(start) : startExec(start);
+    const session = await ((await hasAppServer(start.program, request.environment))
+      ? startAppServer(start)
+      : startExec(start));
+    void session.tree.exited.then(() => home.giveBack());
+    return session;
   },
 };
 
