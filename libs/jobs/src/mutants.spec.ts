@@ -332,8 +332,7 @@ const claimMutants: readonly [string, Mutant][] = [
     'the pause of an account',
     {
       of: claimSql.claim,
-      predicate: /where closed and/,
-      instead: 'where false and closed and',
+      predicate: /not f\.paused/,
       breaks: async ({ farm, worker }) => {
         await farm.submit({ account: 'work' });
         await farm.tx((tx) => farm.queue.pauseAccount(tx, 'work', 1000, 'limited'));
@@ -342,12 +341,39 @@ const claimMutants: readonly [string, Mutant][] = [
     },
   ],
   [
+    'the limit of an account',
+    {
+      of: claimSql.claim,
+      predicate: /where spent and/,
+      instead: 'where false and spent and',
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ account: 'work' });
+        await farm.tx((tx) => farm.queue.setLimit(tx, 'account:work', 0));
+        return gets(worker('north', { accounts: ['work'] }));
+      },
+    },
+  ],
+  [
     'the end of a pause',
     {
       of: claimSql.claim,
-      predicate: /q\.paused_until > \(select farm_now\(\)\)/,
+      predicate: /q\.max is not null or q\.paused_until > \(select farm_now\(\)\)/,
       breaks: async ({ farm, worker }) => {
         await farm.submit({ account: 'work' });
+        await farm.tx((tx) => farm.queue.pauseAccount(tx, 'work', 1000, 'limited'));
+        await farm.time.pass(1000);
+        return !(await gets(worker('north', { accounts: ['work'] })));
+      },
+    },
+  ],
+  [
+    'the end of a pause of what has a limit',
+    {
+      of: claimSql.claim,
+      predicate: /q\.max is null or q\.paused_until > \(select farm_now\(\)\)/,
+      breaks: async ({ farm, worker }) => {
+        await farm.submit({ account: 'work' });
+        await farm.tx((tx) => farm.queue.setLimit(tx, 'account:work', 5));
         await farm.tx((tx) => farm.queue.pauseAccount(tx, 'work', 1000, 'limited'));
         await farm.time.pass(1000);
         return !(await gets(worker('north', { accounts: ['work'] })));

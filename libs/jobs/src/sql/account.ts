@@ -25,10 +25,11 @@ const resumeAccount = statement<{ name: string }>(
      and paused_until > (select farm_now()) returning name`,
 );
 
-/** Jobs that wait under an account, oldest first. */
+/** Jobs that wait under one of these accounts, or that some machine can not run (H11), oldest first. */
 const waitingOnAccounts = statement<JobRow>(
   'job.waiting_on_accounts',
-  `select * from job where state in ('queued', 'held') and account is not null and account = any($accounts::text[])
+  `select * from job where state in ('queued', 'held') and account is not null
+     and (account = any($accounts::text[]) or excluded <> '{}')
    order by seq limit $limit::int`,
 );
 

@@ -127,7 +127,7 @@ const advance = statement<unknown>(
  *                  is only good to leave out what is full; where there is room, $locked must be true: two connections that count
  *                  and then claim would break a limit of 1
  *  fits            classes by pool, labels, account and kind, so that no job is read that this claimer may not take (H26, H37);
- *                  none that is full or whose account is paused
+ *                  none that is full. One whose account is paused only for the frozen sessions that were begun on it
  *  mine            frozen here since their lease was lost: they come first, past backoff and preference (D11). Worker, boot and
  *                  lease of the job's *last* lease, and that it was lost: a job put elsewhere by a person is not continued
  *  heads           the head of each class by its index, without a lock: a claimer that locked every head would hide them all
@@ -146,17 +146,19 @@ const claim = statement<ClaimedRow>(
     from job j cross join lateral unnest(j.limits || array['global', 'worker:' || j.holder]) as name
     where j.state = 'leased' group by name
   ), caps as materialized (
-    select q.name, q.max is null or q.max <= coalesce((select n from used u where u.name = q.name), 0) as closed
+    select q.name, coalesce(q.max <= coalesce((select n from used u where u.name = q.name), 0), false) as spent,
+      q.max is null or q.paused_until > (select farm_now()) as paused
     from quota q
     where (q.max is not null or q.paused_until is not null) and (q.max is not null or q.paused_until > (select farm_now()))
   ), fits as materialized (
-    select c.class, exists (select from caps where name = any(c.limits || array['global', 'worker:' || $worker])) as limited
+    select c.class, exists (select from caps where name = any(c.limits || array['global', 'worker:' || $worker])) as limited,
+      exists (select from caps where paused and name = any(c.limits || array['global', 'worker:' || $worker])) as paused
     from job_class c
     where not (select yes from before)
       and c.pool = $pool and c.labels <@ $labels::text[]
       and (c.account is null or c.account = any($accounts::text[]))
       and ($kinds::text[] is null or c.kind = any($kinds::text[]))
-      and not exists (select from caps where closed and name = any(c.limits || array['global', 'worker:' || $worker]))
+      and not exists (select from caps where spent and name = any(c.limits || array['global', 'worker:' || $worker]))
   ), mine as materialized (
     select j.id, j.priority, j.turn, j.seq, f.limited
     from unnest($frozen_jobs::uuid[], $frozen_leases::uuid[]) as asked (job, lease_id)
@@ -170,7 +172,7 @@ const claim = statement<ClaimedRow>(
     select false, h.id, h.priority, h.turn, h.seq, f.limited
     from fits f cross join lateral (
       select j.id, j.priority, j.turn, j.seq from job j
-      where j.class = f.class and ${claimable}
+      where j.class = f.class and not f.paused and ${claimable}
         and not exists (select from mine where mine.id = j.id) and not $nothing_new::boolean
       order by j.priority desc, j.turn, j.seq limit $limit::int + $spare::int
     ) h

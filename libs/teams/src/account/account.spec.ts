@@ -19,7 +19,7 @@ const offer = (name: string, more: Partial<AccountOffer> = {}) =>
 /** A pool of its own, whose machine offers these accounts. */
 function aMachine(...offers: readonly AccountOffer[]) {
   const pool = `pool-${randomUUID().slice(0, 8)}`;
-  farm.machines.push({ pool, labels: [], offers });
+  farm.machines.push({ id: 'north', pool, labels: [], offers });
   const accounts = offers.map(({ name }) => name);
   return { pool, worker: (name: string) => farm.worker(name, { pool, accounts }) };
 }
@@ -77,10 +77,24 @@ describe('the account of a Dispatch', () => {
     ]);
 
     // a machine comes that has it
-    farm.machines.push({ pool, labels: [], offers: [offer('team')] });
+    farm.machines.push({ id: 'north', pool, labels: [], offers: [offer('team')] });
     expect(await farm.teams.sweeps.placeAccounts()).toHaveLength(1);
     const lease = await farm.worker('north', { pool, accounts: ['team'] }).claim();
     expect(lease.payload).toMatchObject({ account: 'team' });
+  });
+});
+
+describe('an account whose machine is broken', () => {
+  it('H11 is left for one on another machine, whatever the two are called', async () => {
+    const { pool, worker } = aMachine(offer('broken'));
+    const task = await farm.task({ workflow_id: 'on-claude', pool });
+    const north = worker('north');
+    await north.fail(await north.claim(), 'environment');
+    expect(await accountOf(task)).toBe('broken');
+    farm.machines.push({ id: 'south', pool, labels: [], offers: [offer('good')] });
+    expect(await farm.teams.sweeps.placeAccounts()).toHaveLength(1);
+    const lease = await farm.worker('south', { pool, accounts: ['good'] }).claim();
+    expect(lease.payload).toMatchObject({ account: 'good' });
   });
 });
 
@@ -163,5 +177,27 @@ describe('a rate limit', () => {
     await north.complete(await north.begin(), 'limited', { retry_after_ms: 3_600_000 });
     await farm.teams.sweeps.placeAccounts();
     expect(await accountOf(task)).toBe('work');
+  });
+
+  it('pauses an account that has a limit, too', async () => {
+    const { pool, worker } = aMachine(offer('both'));
+    await farm.task({ workflow_id: 'on-claude', pool });
+    await farm.tx((tx) => farm.queue.setLimit(tx, 'account:both', 5));
+    const north = worker('north');
+    await north.complete(await north.begin(), 'limited', { retry_after_ms: 3_600_000 });
+    await expect(north.claim()).rejects.toThrow('nothing to claim');
+  });
+
+  it('D11 leaves a frozen session to its machine, whose account was paused meanwhile', async () => {
+    const { pool, worker } = aMachine(offer('cold'));
+    const north = worker('north');
+    await farm.task({ workflow_id: 'on-claude', pool });
+    const lease = await north.begin();
+    await farm.time.pass(60_000);
+    await farm.tx((tx) => farm.queue.pauseAccount(tx, 'cold', 3_600_000, 'its provider limits it'));
+    await farm.queue.sweep();
+    await expect(worker('south').claim()).rejects.toThrow('nothing to claim');
+    const again = await north.claim([{ job_id: lease.id, lease_id: lease.lease_id }]);
+    expect(again).toMatchObject({ id: lease.id, continues: true, epoch: 2 });
   });
 });

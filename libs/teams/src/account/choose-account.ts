@@ -3,6 +3,7 @@ import type { AccountState } from '#jobs';
 
 /** A live machine, as far as accounts go. */
 export interface Machine {
+  readonly id: string;
   readonly pool: string;
   readonly labels: readonly string[];
   /** In its owner's order; only those that can be used. */

@@ -6,8 +6,8 @@ import { lockTask } from '../task/lock-task.js';
 import { chooseAccount, type Machine } from './choose-account.js';
 
 /**
- * Jobs that wait under an account that no machine offers any more, or that is paused, go under one that can run them, as far as
- * their Task and the machines' owners allow. Answers the jobs that were moved.
+ * Jobs that wait under an account that no machine offers any more, that is paused, or whose machines failed them (H11), go under
+ * one that can run them, as far as their Task and the machines' owners allow. Answers the jobs that were moved.
  */
 export async function placeAccounts(parts: TeamParts, machines: readonly Machine[]): Promise<readonly string[]> {
   const waitedFor = await parts.queue().accountsWaitedFor(parts.database);
@@ -15,7 +15,6 @@ export async function placeAccounts(parts: TeamParts, machines: readonly Machine
   const states = await parts.queue().accounts(parts.database);
   const offered = new Set(machines.flatMap(({ offers }) => offers.map(({ name }) => name)));
   const stuck = waitedFor.filter((name) => !offered.has(name) || isPaused(states, name));
-  if (stuck.length === 0) return [];
   const moved: string[] = [];
   for (const job of await parts.queue().waitingOnAccounts(parts.database, stuck)) {
     try {
@@ -40,10 +39,11 @@ async function place(
   const dispatch = await parts.database.first(dispatchSql.read, { id: job.id });
   if (payload === undefined || dispatch === undefined || job.scope === null) return false;
   const { kind: provider, account: named } = dispatch.pins.provider;
-  const account = chooseAccount({ provider, named, pool: job.pool, labels: job.labels }, machines, states);
+  const able = machines.filter(({ id }) => !job.excluded.includes(id));
+  const account = chooseAccount({ provider, named, pool: job.pool, labels: job.labels }, able, states);
   if (account === undefined || account === job.account) return false;
   // a machine that is away for a moment comes back for its frozen session (D11): nothing moves to where nobody is
-  if (!machines.some(({ offers }) => offers.some(({ name }) => name === account))) return false;
+  if (!able.some(({ offers }) => offers.some(({ name }) => name === account))) return false;
   const { scope, id } = job;
   return parts.database.transaction(async (tx) => {
     await lockTask(tx, scope);
