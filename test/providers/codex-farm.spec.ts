@@ -33,7 +33,7 @@ describeCli(codexCli, program, (codex) => {
     await running.farm.client.call(workflowImport, {
       document: `
 kind: workflow
-id: real
+id: inherit
 description: One member that is a real agent.
 lead:
   id: lead
