@@ -55,6 +55,7 @@ export async function startController(settings: Settings, log: Logger): Promise<
   });
   address.publicUrl ??= url;
   await ensureFirstPerson(database, { folder: settings.data, farmId, url: address.publicUrl });
+  await database.transaction((tx) => services.teams.workflows.insertStarters(tx));
   door.opened();
   const sweeps = startSweeps({ services, door, onFault });
   services.preparing.listen(() => sweeps.ringTeams());

@@ -30,7 +30,8 @@ export const taskStart = contract({
   name: 'task_start',
   summary: 'Start a Task: give a job to a team.',
   input: z.strictObject({
-    workflow_id: AuthoredId,
+    /** Who does it; `solo` is one member that does the whole job. */
+    workflow_id: AuthoredId.default('solo'),
     prompt: proseBytes(limits.promptBytes),
     /** Else the prompt's first line. */
     title: prose(255).optional(),

@@ -61,6 +61,8 @@ export interface Teams {
   readonly commandRunKind: Kind;
   readonly roads: Roads;
   readonly workflows: {
+    /** At a controller's start. */
+    insertStarters(tx: Transaction): Promise<void>;
     import(tx: Transaction, input: InputOf<typeof workflowImport>): Promise<OutputOf<typeof workflowImport>>;
     search(tx: Transaction, input: InputOf<typeof workflowSearch>): Promise<OutputOf<typeof workflowSearch>>;
     get(tx: Transaction, input: InputOf<typeof workflowGet>): Promise<OutputOf<typeof workflowGet>>;

@@ -27,6 +27,7 @@ import { retestLanes } from './task/retest-lanes.js';
 import { searchTasks } from './task/search-tasks.js';
 import { startTask } from './task/start-task.js';
 import { getWorkflow, importWorkflow, searchWorkflows } from './workflow/catalogue.js';
+import { insertStarters } from './workflow/starters.js';
 
 /** The team runtime over its parts. Open the queue with `dispatchKind` next. */
 export function openTeams(parts: TeamParts): Teams {
@@ -35,7 +36,12 @@ export function openTeams(parts: TeamParts): Teams {
     dispatchKind: dispatchKind(parts),
     commandRunKind: commandRunKind(parts),
     roads: openRoads(parts),
-    workflows: { import: (tx, input) => importWorkflow(parts, tx, input), search: searchWorkflows, get: getWorkflow },
+    workflows: {
+      insertStarters,
+      import: (tx, input) => importWorkflow(parts, tx, input),
+      search: searchWorkflows,
+      get: getWorkflow,
+    },
     repositories: {
       prepareAdd: (registrar, input) => readWantedUrl(parts, registrar, input),
       add: (tx, registrar, input, url) => addRepository(parts, tx, registrar, input, url),

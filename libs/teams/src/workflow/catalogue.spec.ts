@@ -18,6 +18,16 @@ const search = (input: Record<string, unknown>) =>
   farm.database.reading((tx) => farm.teams.workflows.search(tx, workflowSearch.input.parse(input)));
 
 describe('the catalogue', () => {
+  it('has its starters from the first start on, and never puts one over what people made of it', async () => {
+    const start = () => farm.tx((tx) => farm.teams.workflows.insertStarters(tx));
+    await Promise.all([start(), start()]);
+    const solo = () => farm.database.reading((tx) => farm.teams.workflows.get(tx, { workflow_id: 'solo' }));
+    expect(await solo()).toMatchObject({ revision_no: 1, document: { lead: { id: 'lead' } } });
+    await publish('solo', 'ours');
+    await start();
+    expect(await solo()).toMatchObject({ revision_no: 2, document: { description: 'ours' } });
+  });
+
   it('I17 selects the revision again when the same content is published, and mints no number', async () => {
     expect(await publish('again', 'first')).toEqual({
       accepted: true,

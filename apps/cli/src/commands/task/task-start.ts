@@ -16,7 +16,7 @@ import { isInsideCheckout } from './inside-checkout.js';
 import { readBudget } from './read-budget.js';
 
 interface StartFlags {
-  readonly workflow: string;
+  readonly workflow?: string;
   readonly promptFile?: string;
   readonly source?: string;
   readonly repo?: string;
@@ -43,7 +43,7 @@ export function addTaskStart(program: Command, frame: Frame): void {
   const command = commandAt(program, ['task', 'start'])
     .description(taskStart.summary)
     .argument('[prompt]', 'what is to be done; `-` reads it from stdin')
-    .requiredOption('--workflow <id>', 'the team that does it')
+    .option('--workflow <id>', 'the team that does it; else `solo`, one member')
     .option('--prompt-file <file>', 'read the prompt from a file')
     .option('--source <dir>', 'git checkout to start from, with its unfinished work (else the one that you stand in)')
     .option('--repo <name-or-url>', 'start from a registered repository, or from a URL that needs no credential')
