@@ -9,7 +9,7 @@ import { bindReadOnly, mountsBeneath } from './mounts.js';
 import { Shelf, type Taken } from './shelf.js';
 
 /** How the setup command of a repository ended. The reason is for people and for the member. */
-export type SetupEnd = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+type SetupEnd = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 export interface Setup {
   readonly command: string;
