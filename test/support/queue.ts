@@ -97,8 +97,12 @@ export class TestWorker {
     return this.farm.database.transaction((tx) => this.farm.queue.fail(tx, this.claimer, fenceOf(lease), failure));
   }
 
-  started(lease: LeasedJob): Promise<JobRow> {
-    return this.farm.database.transaction((tx) => this.farm.queue.markStarted(tx, this.claimer, fenceOf(lease)));
+  async started(lease: LeasedJob): Promise<JobRow> {
+    const nothing = async () => undefined;
+    const { job } = await this.farm.database.transaction((tx) =>
+      this.farm.queue.markStarted(tx, this.claimer, fenceOf(lease), nothing),
+    );
+    return job;
   }
 
   /** The same machine after a restart. */

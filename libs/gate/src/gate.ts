@@ -1,5 +1,13 @@
 import { FarmError, type FarmErrorCode } from '#contracts';
-import { claimReceipt, type Database, gather, keepReply, type ReceiptKey, type Transaction } from '#store';
+import {
+  claimReceipt,
+  type Database,
+  gather,
+  keepReply,
+  type ReceiptKey,
+  sentTogether,
+  type Transaction,
+} from '#store';
 import { needsConfirmation, propose } from './access/confirmation.js';
 import { type Asker, exposureOf } from './access/exposure.js';
 import { AuditTrail } from './audit/audit-trail.js';
@@ -234,9 +242,11 @@ class OpenGate<Services> implements Gate<Services> {
     input: unknown,
   ): Promise<Attempt> {
     const { checkLease, inputs } = this.options;
-    if (call.job) await checkLease?.(tx, call.principal, call.job);
     const hash = inputs.hash(operation.name, input).toString('base64url');
-    const kept = await claimReceipt(tx, receipt, hash);
+    const [, kept] = await sentTogether([
+      call.job && checkLease?.(tx, call.principal, call.job),
+      claimReceipt(tx, receipt, hash),
+    ]);
     if (kept.known) return { output: replyOf(operation, kept.reply), wait: undefined };
     const attempt = await work(tx);
     if (isAudited(operation)) AuditTrail.write(tx, [trail]);

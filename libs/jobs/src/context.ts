@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '#store';
+import type { Database, Queries, Transaction } from '#store';
 import type { Holder, JobRow, LeaseFence, Ring } from './job.js';
 import type { Kind } from './kind.js';
 import type { LeaseToken } from './queue.js';
@@ -12,6 +12,8 @@ export interface QueueContext {
   readonly mintJobToken: (lease: LeaseToken) => Promise<string> | string;
   /** Turns that this process has advanced each pool to: what it need not write again. */
   readonly turns: Map<string, number>;
+  /** The job whose lease was read last in a transaction: what never changes of it needs no second reading there. */
+  readonly seen: WeakMap<Queries, JobRow>;
   readonly onTrouble: (job: string, error: unknown) => void;
 }
 

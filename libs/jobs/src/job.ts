@@ -41,6 +41,9 @@ export interface JobRow {
   readonly settled_at: Date | null;
 }
 
+/** What never changes of a job. */
+export type LockedJob = Pick<JobRow, 'id' | 'kind' | 'scope'>;
+
 /** Who writes under leases: the worker and the boot that its token names (H14, H24). */
 export interface Holder {
   readonly worker: string;

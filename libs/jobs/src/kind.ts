@@ -30,7 +30,10 @@ export interface Kind {
   readonly name: string;
   /** What has started never goes back into the queue, whatever its worker says: `onFail` decides (H8). */
   readonly once?: boolean;
-  /** Locks the Task. Called before the job's own lock; again within one transaction it must do no harm. */
+  /**
+   * Locks the Task. Called before the job's own lock; again within one transaction it must do no harm. The lock is the first thing
+   * that it sends, before it awaits anything: the job's lock may be sent right behind it.
+   */
   lockScope(tx: Transaction, scope: string | null): Promise<void>;
   /** Disk and git, outside any transaction, safe to repeat. The fence was read just before (D13). */
   prepare?(job: JobRow, end: JobEnd): Promise<unknown>;

@@ -2,7 +2,7 @@ import { limits } from '#contracts';
 import { useAccount } from './account.js';
 import { claim, claimTogether } from './claim.js';
 import { complete, completeTogether, prepareCompletion } from './complete.js';
-import { fenceOf, type QueueContext } from './context.js';
+import type { QueueContext } from './context.js';
 import { fail } from './fail.js';
 import { heartbeat } from './heartbeat.js';
 import { list } from './list.js';
@@ -13,7 +13,7 @@ import { signal } from './signal.js';
 import { accountSql } from './sql/account.js';
 import { leaseSql } from './sql/lease.js';
 import { queueSql } from './sql/queue.js';
-import { markStarted } from './start.js';
+import { heldLease, markStarted } from './start.js';
 import { waitingWithoutMachine } from './stranded.js';
 import { submit } from './submit.js';
 import { sweep, tidy } from './sweep.js';
@@ -29,6 +29,7 @@ export function openQueue(options: QueueOptions): Queue {
     ring: options.ring ?? ignore,
     mintJobToken: options.mintJobToken,
     turns: new Map(),
+    seen: new WeakMap(),
     onTrouble: options.onTrouble ?? ignore,
   };
   let sweeps = 0;
@@ -37,12 +38,12 @@ export function openQueue(options: QueueOptions): Queue {
     claim: (tx, claimer, request) => claim(context, tx, claimer, request),
     claimTogether: (tx, claimer, requests) => claimTogether(context, tx, claimer, requests),
     heartbeat: (holder, beats) => heartbeat(context, holder, beats),
-    markStarted: (tx, holder, fence) => markStarted(context, tx, holder, fence),
+    markStarted: (tx, holder, fence, read) => markStarted(context, tx, holder, fence, read),
     prepareCompletion: (holder, fence, end) => prepareCompletion(context, holder, fence, end),
     complete: (tx, holder, fence, end, prepared) => complete(context, tx, holder, fence, end, prepared),
     completeTogether: (tx, completions) => completeTogether(context, tx, completions),
     fail: (tx, holder, fence, failure) => fail(context, tx, holder, fence, failure),
-    heldLease: (queries, holder, fence) => queries.first(leaseSql.held, fenceOf(holder, fence)),
+    heldLease: (queries, holder, fence) => heldLease(context, queries, holder, fence),
     pastLease: (queries, job_id, epoch) => queries.first(queueSql.pastLease, { job_id, epoch }),
     find: (queries, job_id) => queries.first(leaseSql.find, { job_id }),
     endQueued,

@@ -1,6 +1,6 @@
 import type { JobState, LeasedJob, LeaseReply } from '#contracts';
 import type { Database, Queries, Transaction } from '#store';
-import type { Beat, Claimer, Holder, JobEnd, JobRow, LeaseFence, Machine, NewJob, Ring } from './job.js';
+import type { Beat, Claimer, Holder, JobEnd, JobRow, LeaseFence, LockedJob, Machine, NewJob, Ring } from './job.js';
 import type { JobFailure, Kind } from './kind.js';
 
 export interface QueueOptions {
@@ -125,8 +125,16 @@ export interface Queue {
    */
   heartbeat(holder: Holder, beats: readonly Beat[]): Promise<readonly LeaseReply[]>;
 
-  /** A member call before the `started` beat counts as it (D12). Locks scope and job, checks the fence; error `stale_lease`. */
-  markStarted(tx: Transaction, holder: Holder, fence: LeaseFence): Promise<JobRow>;
+  /**
+   * A member call before the `started` beat counts as it (D12). Locks scope and job, checks the fence; error `stale_lease`. `read`
+   * is what the caller reads under the locks: it sends its statements right behind them, and is asked again after a first start.
+   */
+  markStarted<Read>(
+    tx: Transaction,
+    holder: Holder,
+    fence: LeaseFence,
+    read: (job: LockedJob) => Promise<Read>,
+  ): Promise<{ readonly job: JobRow; readonly read: Read }>;
 
   /** Reads the fence, then lets the kind do its work on disk, outside any transaction. Errors: `stale_lease`, the kind's. */
   prepareCompletion(holder: Holder, fence: LeaseFence, end: JobEnd): Promise<PreparedCompletion>;

@@ -7,4 +7,5 @@ export { type Migration, migrate } from './migrate.js';
 export { clockMigration } from './migrations/0001-clock.js';
 export { type Objects, openObjects, type PutAnswer } from './objects.js';
 export { claimReceipt, forgetReceipts, keepReply, type Receipt, type ReceiptKey, readReceipt } from './receipts.js';
+export { sentTogether } from './sent-together.js';
 export { type Parameters, type Statement, statement } from './statement.js';

@@ -1,6 +1,6 @@
 import { FarmError, limits } from '#contracts';
 import type { JobEnd, JobRow } from '#jobs';
-import type { Transaction } from '#store';
+import { sentTogether, type Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, Continuation, DispatchRow, TaskRow } from '../rows.js';
 import { assignmentSql, dispatchSql } from '../sql.js';
@@ -48,7 +48,7 @@ interface Standing {
 export async function readStanding(tx: Transaction, job: Pick<JobRow, 'id' | 'scope'>): Promise<Standing> {
   if (job.scope === null) throw new Error('a Dispatch has a Task');
   // Sent together: one connection runs them in this order, so both reads come after the lock.
-  const [task, dispatch, assignment] = await Promise.all([
+  const [task, dispatch, assignment] = await sentTogether([
     lockTask(tx, job.scope),
     tx.first(dispatchSql.read, { id: job.id }),
     tx.first(assignmentSql.ofDispatch, { dispatch: job.id }),

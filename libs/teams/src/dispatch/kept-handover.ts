@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CheckpointInput } from '#contracts';
-import { claimReceipt, keepReply, type Queries, readReceipt, type Transaction } from '#store';
+import { claimReceipt, keepReply, type Queries, readReceipt, sentTogether, type Transaction } from '#store';
 
 const Kept = z.object({
   /** Where it was first kept: calls that said the same point to it. */
@@ -33,7 +33,7 @@ interface Slot {
 export async function findHandover(queries: Queries, job: string, epoch: number): Promise<Slot> {
   for (let n = 0; n < mostPlaces; n += 1) {
     const key = `${epoch}.${n}`;
-    const [found, refused] = await Promise.all([
+    const [found, refused] = await sentTogether([
       readReceipt(queries, place(job, key)),
       readReceipt(queries, refusal(job, key)),
     ]);

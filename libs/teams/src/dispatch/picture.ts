@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { getCurrentContext, OutputOf } from '#contracts';
-import type { Queries } from '#store';
+import { type Queries, sentTogether } from '#store';
 import type { AssignmentRow, Continuation, MemberConfiguration, Pins, TaskRow, TeamMemberRow } from '../rows.js';
 import { assignmentSql, teamSql, workflowSql } from '../sql.js';
 
@@ -40,11 +40,13 @@ export async function drawPicture(
   tx: Queries,
   { task, assignment, dispatch, pins, continuation }: Wanted,
 ): Promise<Picture> {
-  const team = await tx.all(teamSql.members, { revision: pins.team_revision });
+  const [team, note] = await sentTogether([
+    tx.all(teamSql.members, { revision: pins.team_revision }),
+    readNote(tx, task),
+  ]);
   const self = team.find((row) => row.member === pins.member);
   if (!self) throw new Error('the pinned revision does not hold the member');
   const directory = taskDirectory(task.id);
-  const note = await readNote(tx, task);
   return {
     task: { id: task.id, workflow_id: task.workflow },
     dispatch: { id: dispatch.id, attempt_id: `${assignment.id}.${dispatch.attempt}`, assignment_id: assignment.id },
@@ -91,13 +93,11 @@ async function directTeam(
   const children = team.filter((row) => row.parent === pins.member);
   if (children.length === 0) return [];
   const current = task.team_revision ?? pins.team_revision;
-  const unproven = await tx.all(teamSql.unproven, {
-    task: task.id,
-    pinned: pins.team_revision,
-    current,
-    member: pins.member,
-  });
-  const busy = (await tx.all(assignmentSql.ofTask, { task: task.id })).filter((row) => row.closed_at === null);
+  const [unproven, assignments] = await sentTogether([
+    tx.all(teamSql.unproven, { task: task.id, pinned: pins.team_revision, current, member: pins.member }),
+    tx.all(assignmentSql.ofTask, { task: task.id }),
+  ]);
+  const busy = assignments.filter((row) => row.closed_at === null);
   return children.map((row) => ({
     ...proseOf(row.configuration),
     id: row.member,

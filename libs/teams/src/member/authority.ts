@@ -1,6 +1,6 @@
 import { FarmError } from '#contracts';
 import type { JobRow } from '#jobs';
-import type { Transaction } from '#store';
+import { sentTogether, type Transaction } from '#store';
 import type { MemberCaller } from '../api.js';
 import { checkSelection, type Standing } from '../dispatch/check-checkpoint.js';
 import { readStanding } from '../dispatch/complete-dispatch.js';
@@ -21,16 +21,22 @@ export interface Authority extends Standing {
  */
 export async function authorize(parts: TeamParts, tx: Transaction, caller: MemberCaller): Promise<Authority> {
   const { job: job_id, epoch, lease_id, worker, boot } = caller;
-  const job = await parts.queue().markStarted(tx, { worker, boot }, { job_id, epoch, lease_id });
-  if (job.kind !== 'dispatch') throw new FarmError('scope_mismatch', 'Only the member of a Dispatch may call this.');
-  const standing = await readStanding(tx, job);
+  const { job, read } = await parts
+    .queue()
+    .markStarted(tx, { worker, boot }, { job_id, epoch, lease_id }, async (locked) =>
+      locked.kind === 'dispatch'
+        ? await sentTogether([readStanding(tx, locked), findHandover(tx, locked.id, epoch)])
+        : undefined,
+    );
+  if (!read) throw new FarmError('scope_mismatch', 'Only the member of a Dispatch may call this.');
+  const [standing, handover] = read;
   const { task, dispatch, assignment } = standing;
   if (task.status !== 'running') throw new FarmError('stale_dispatch', 'The Task does not run.', stop);
   if (dispatch.closed_at !== null) throw new FarmError('stale_dispatch', 'The Dispatch is over.', stop);
   if (assignment.closed_at !== null || assignment.attempt !== dispatch.attempt)
     throw new FarmError('stale_assignment', undefined, stop);
   await checkSelection(tx, standing);
-  return { ...standing, job, handover: await findHandover(tx, job.id, job.epoch) };
+  return { ...standing, job, handover };
 }
 
 const stop = { hint: 'Stop: nothing that you call is done any more.' };
