@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { jobClaim, jobHeartbeat } from '#contracts';
+import { jobClaim, jobHeartbeat, limits } from '#contracts';
 import { StandInController } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
@@ -145,6 +145,35 @@ describe('the member door', () => {
     await expect(knock(door, { headers: bearer })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     expect(farm.calls).toEqual([]);
   });
+
+  it('answers callers that count from the same number each with its own', async () => {
+    const { farm, client } = await anOpenDoor();
+    farm.weather = ({ path }) => (path.endsWith('/set_work_plan') ? { lateMs: 100 } : 'fine');
+    const plan = client.callTool({ name: 'set_work_plan', arguments: { steps: [] } });
+    const { tools } = await client.listTools();
+    expect(tools).toHaveLength(3);
+    expect((await plan).structuredContent).toBeDefined();
+  });
+
+  it('refuses what is not JSON-RPC over HTTP, and goes on', async () => {
+    const { door, client } = await anOpenDoor();
+    const accept = 'application/json, text/event-stream';
+    const headers = { authorization: `Bearer ${door.door.token}`, accept };
+    const list = { jsonrpc: '2.0', id: 'a', method: 'tools/list' };
+    const large = { ...list, params: { _meta: { filler: 'x'.repeat(limits.bodyBytes) } } };
+    const answers = [
+      await knock(door, { headers: { ...headers, accept: 'text/html' } }),
+      await knock(door, { headers: { ...headers, 'content-type': 'text/plain' } }),
+      await knock(door, { headers: { ...headers, 'mcp-protocol-version': '1999-01-01' } }),
+      await knock(door, { headers, body: '{' }),
+      await knock(door, { headers, body: JSON.stringify([list, { id: 1 }]) }),
+      await knock(door, { headers, body: JSON.stringify(large) }),
+      await knock(door, { headers, body: JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }) }),
+      await knock(door, { headers, body: JSON.stringify([list, list]) }),
+    ];
+    expect(answers).toEqual([406, 415, 400, 400, 400, 413, 202, 200]);
+    expect((await client.listTools()).tools).toHaveLength(3);
+  });
 });
 
 async function anOpenDoor() {
@@ -215,8 +244,11 @@ const Reply = z.looseObject({ result: z.unknown() });
 const Called = z.looseObject({ isError: z.boolean().optional(), structuredContent: z.unknown() });
 const Listed = z.looseObject({ tools: z.array(z.looseObject({ name: z.string(), inputSchema: z.unknown() })) });
 
-function knock(door: LocalMemberDoor, how: { headers: Record<string, string>; method?: string }): Promise<number> {
-  const { method = 'POST', headers } = how;
+function knock(
+  door: LocalMemberDoor,
+  how: { headers: Record<string, string>; method?: string; body?: string },
+): Promise<number> {
+  const { method = 'POST', headers, body = '{}' } = how;
   return new Promise((resolve, reject) => {
     const asking = request(
       door.door.url,
@@ -227,6 +259,6 @@ function knock(door: LocalMemberDoor, how: { headers: Record<string, string>; me
       },
     );
     asking.once('error', reject);
-    asking.end(method === 'POST' ? '{}' : undefined);
+    asking.end(method === 'POST' ? body : undefined);
   });
 }

@@ -1,14 +1,15 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ListenOptions } from 'node:net';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { FarmError, limits } from '#contracts';
+import { isJSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
+import { FarmError } from '#contracts';
 import { faultOf, type Log } from '../log.js';
 import { memberDoorPort, openSocketPlace, type SocketPlace, socketNames } from '../process/sandbox/index.js';
 import type { MemberDoor } from '../provider/port.js';
+import { DoorTransport } from './door-transport.js';
 import type { MemberCalls } from './member-calls.js';
 import { memberServer } from './member-server.js';
+import { readMessages } from './read-messages.js';
 
 const doorPath = '/_internal/node/mcp';
 
@@ -17,13 +18,14 @@ type DoorPlace = { readonly kind: 'loopback' } | { readonly kind: 'sandbox'; rea
 
 /**
  * The MCP endpoint of one Dispatch, for whoever has its token (H34). Host and Origin are checked, so that no web page of this
- * machine's browser gets in. Stateless: a server per request, plain JSON answers.
+ * machine's browser gets in. Stateless: each request stands for itself, plain JSON answers.
  */
 export class LocalMemberDoor {
   private constructor(
     private readonly server: Server,
     readonly door: MemberDoor,
     private readonly socket: SocketPlace | undefined,
+    private readonly mcp: DoorTransport,
   ) {}
 
   static async open(
@@ -32,9 +34,13 @@ export class LocalMemberDoor {
     place: DoorPlace = { kind: 'loopback' },
   ): Promise<LocalMemberDoor> {
     const token = randomBytes(32).toString('base64url');
+    const mcp = new DoorTransport();
+    await memberServer(calls, log).connect(mcp);
     let host = `127.0.0.1:${memberDoorPort}`;
     const server = createServer((request, response) => {
-      answer(request, response, { calls, token, host, log }).catch((error: unknown) => {
+      answer(request, response, { mcp, token, host }).catch((error: unknown) => {
+        // who asked is gone
+        if (response.destroyed) return;
         log.error({ fault: faultOf(error) }, 'the member door failed');
         refuse(response, 500, 'internal');
       });
@@ -53,7 +59,7 @@ export class LocalMemberDoor {
         throw new FarmError('internal', 'The member door has no port.');
       host = `127.0.0.1:${address.port}`;
     }
-    return new LocalMemberDoor(server, { url: `http://${host}${doorPath}`, token }, socket);
+    return new LocalMemberDoor(server, { url: `http://${host}${doorPath}`, token }, socket, mcp);
   }
 
   /** Ends what is open: after the session nobody calls any more. */
@@ -62,6 +68,7 @@ export class LocalMemberDoor {
       this.server.close(() => resolve());
       this.server.closeAllConnections();
     });
+    await this.mcp.close();
     await this.socket?.release();
   }
 }
@@ -74,17 +81,16 @@ function listen(server: Server, where: ListenOptions): Promise<void> {
 }
 
 interface Answering {
-  readonly calls: Pick<MemberCalls, 'call'>;
+  readonly mcp: DoorTransport;
   readonly token: string;
   /** As callers name it. */
   readonly host: string;
-  readonly log: Log;
 }
 
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { calls, token, host, log }: Answering,
+  { mcp, token, host }: Answering,
 ): Promise<void> {
   const { origin } = request.headers;
   if (request.headers.host !== host || (origin !== undefined && origin !== `http://${host}`))
@@ -92,21 +98,13 @@ async function answer(
   if (!isBearer(request.headers.authorization, token)) return refuse(response, 401, 'unauthenticated');
   if (request.url !== doorPath) return refuse(response, 404, 'not_found');
   if (request.method !== 'POST') return refuse(response, 405, 'not_available', { allow: 'POST' });
-  const server = memberServer(calls, log);
-  const transport = new StreamableHTTPServerTransport({
-    enableJsonResponse: true,
-    maxRequestBodySize: limits.bodyBytes,
-  });
-  response.once('close', () => void server.close().catch((error: unknown) => log.debug({ fault: faultOf(error) })));
-  // the SDK's own class does not fit its interface under exactOptionalPropertyTypes
-  const connectable: object = transport;
-  if (!isTransport(connectable)) throw new FarmError('internal', 'The transport of the member door has another shape.');
-  await server.connect(connectable);
-  await transport.handleRequest(request, response);
-}
-
-function isTransport(value: object): value is Transport {
-  return 'start' in value && 'send' in value && 'close' in value;
+  const read = await readMessages(request);
+  if (!read.ok) return refuse(response, read.status, read.code, { connection: 'close' });
+  const requests = read.messages.filter(isJSONRPCRequest);
+  if (requests.length === 0) return void response.writeHead(202).end();
+  const answers = await Promise.all(requests.map((asked) => mcp.ask(asked)));
+  const body = JSON.stringify(read.isBatch ? answers : answers[0]);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
 /** Compared as hashes: neither content nor length shows in the time. */
