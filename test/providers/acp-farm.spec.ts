@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
@@ -26,11 +26,10 @@ describeCli(acpCli, program, (agent) => {
   });
   afterAll(() => model.close());
 
-  /**
-   * One machine whose owner named the agent in worker.yaml. Without walls: this agent asks its model at an address of its own
-   * settings, which here is on loopback.
-   */
-  async function aFarm(): Promise<Farm> {
+  const key = 'sk-ant-api03-canary-of-a-key';
+
+  /** One machine whose owner named the agent in worker.yaml: how it sends its key, and where it has to be told its base URL. */
+  async function aFarm(command: readonly string[] = [agent]): Promise<Farm> {
     const started = await Farm.start();
     farm = started;
     await started.client.call(workflowImport, {
@@ -38,25 +37,25 @@ describeCli(acpCli, program, (agent) => {
     });
     const home = join(started.data, 'workers', 'north');
     mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeFileSync(join(home, 'key'), key, { mode: 0o600 });
+    // a mode in which it asks its client for permission
     const settings = tempDir('claude');
-    writeFileSync(
-      join(settings, 'settings.json'),
-      JSON.stringify({ permissions: { defaultMode: 'default' }, promptSuggestionEnabled: false }),
-    );
-    writeFileSync(join(home, 'key'), 'sk-ant-api03-canary', { mode: 0o600 });
+    writeFileSync(join(settings, 'settings.json'), JSON.stringify({ permissions: { defaultMode: 'default' } }));
     const account = {
       provider: 'acp',
-      command: [agent],
-      key: { file: 'key', name: 'ANTHROPIC_API_KEY' },
+      command,
+      key: { file: 'key', name: 'ANTHROPIC_API_KEY', header: 'x-api-key' },
+      upstream: model.url,
+      upstream_name: 'ANTHROPIC_BASE_URL',
+      login: settings,
       environment: {
-        ANTHROPIC_BASE_URL: model.url,
         CLAUDE_CONFIG_DIR: settings,
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: 'false',
       },
     };
     writeFileSync(join(home, 'worker.yaml'), stringify({ accounts: { north: account } }), { mode: 0o600 });
-    await started.join('north', { slots: 1, env: { LONGSHORE_SANDBOX: 'none', LONGSHORE_UNSAFE: '1' } });
+    await started.join('north', { slots: 1 });
     return started;
   }
 
@@ -64,11 +63,18 @@ describeCli(acpCli, program, (agent) => {
     (await started.client.call(taskStart, { workflow_id: 'real', prompt: `${scriptMark(script)} Do it.` })).task_id;
   const shell = (command: string) => calls({ name: 'Bash', input: { command } });
 
-  it('does a Task: member operations, changed files, a reminder, a handover, and its commit', async () => {
-    const started = await aFarm();
+  it('H28 H35 does a Task behind walls: member operations, changed files, a reminder, a handover, its commit', async () => {
+    // named as many agents are: a program, and the script that it runs
+    const started = await aFarm([process.execPath, realpathSync(agent)]);
     model.script('whole', {
       sessions: [
-        [calls({ member: 'get_current_context' }), shell(`printf Hello > hello.txt`), says('That is all, I think.')],
+        [
+          calls({ member: 'get_current_context' }),
+          shell(`printf Hello > hello.txt`),
+          shell(`cat ${started.data}/*/*/key /proc/*/environ | tr '\\0' '\\n'; echo looked`),
+          shell(`cat /proc/*/cmdline | tr '\\0' '\\n'; echo argued`),
+          says('That is all, I think.'),
+        ],
       ],
       // it may ask its model besides, too: whatever it asks from now on
       afterwards: handsOver('Wrote a file.', { files: [{ path: 'hello.txt' }] }),
@@ -77,7 +83,13 @@ describeCli(acpCli, program, (agent) => {
     const view = await started.until(task);
     expect(view.result).toMatchObject({ outcome: 'green', summary: 'Wrote a file.' });
     expect(await started.fileOf(task, 'hello.txt')).toBe('Hello');
-    expect(model.of('whole')[1]?.text).toContain('assignment');
+    const asked = model.of('whole');
+    expect(asked[1]?.text).toContain('assignment');
+    const seen = asked.map(({ text }) => text);
+    expect(seen.find((text) => text.includes('looked'))).toContain('ANTHROPIC_API_KEY=held-by-the-sandbox');
+    expect(seen.find((text) => text.includes('argued'))).toContain('door-relay-main.js');
+    for (const text of seen) expect(text).not.toMatch(/canary-of-a-key|Bearer/);
+    expect(new Set(asked.map(({ headers }) => headers['x-api-key']))).toEqual(new Set([key]));
     const reminded = started.workers.get('north')?.events.filter(({ event }) => event === 'reminded');
     expect(reminded?.map(({ count }) => count)).toEqual([1]);
   });

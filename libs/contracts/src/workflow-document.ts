@@ -33,7 +33,12 @@ export const MemberProvider = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('claude'), ...common, effort: z.enum(efforts.claude).optional() }),
   z.strictObject({ kind: z.literal('codex'), ...common, effort: z.enum(efforts.codex).optional() }),
   /** Any agent that speaks the Agent Client Protocol: which one, the account says. */
-  z.strictObject({ kind: z.literal('acp'), ...common }),
+  z.strictObject({
+    kind: z.literal('acp'),
+    ...common,
+    /** Its protocol has no word for isolating, and each agent looks for other files. */
+    extension_mode: ExtensionMode.refine((mode) => mode === 'inherit', { params: { rule: 'acp_isolated' } }).optional(),
+  }),
   /** Follows a script and no model: for demonstrations and tests. */
   z.strictObject({ kind: z.literal('scripted'), ...common }),
 ]);

@@ -152,6 +152,7 @@ export class Accounts {
       },
       secrets: key === undefined || keyName === undefined ? {} : { [keyName]: key },
       ...(entry.upstream === undefined ? {} : { upstream: entry.upstream }),
+      ...(entry.provider === 'acp' ? agentSettings(home, entry) : {}),
       billing: billingOf(entry),
     };
   }
@@ -181,6 +182,22 @@ export class Accounts {
     } as const;
     return [[name, { ...entry, failover: [] }]];
   }
+}
+
+/** Of an agent that we know nothing of what its owner says. */
+function agentSettings(
+  home: string,
+  { login, key, upstream_name, hosts }: AccountEntry,
+): Pick<SessionAccount, 'agent'> {
+  const { header, prefix } = key ?? {};
+  return {
+    agent: {
+      ...(login === undefined ? {} : { folder: pathIn(home, login) }),
+      ...(upstream_name === undefined ? {} : { upstreamName: upstream_name }),
+      ...(header === undefined ? {} : { keyHeader: { name: header, ...(prefix === undefined ? {} : { prefix }) } }),
+      hosts: hosts ?? [],
+    },
+  };
 }
 
 function billingOf({ billing, key }: AccountEntry): SessionAccount['billing'] {

@@ -89,7 +89,8 @@ async function oneTurn(needs: CheckNeeds, name: string) {
       stateFolder: folder.state,
       instructions,
       input: provider.name === 'scripted' ? scripted : input,
-      repositoryInstructions: false,
+      // its folder is empty
+      repositoryInstructions: true,
       ...place.requestParts(sessionEnvironment(environment)),
       ...words,
     });

@@ -74,6 +74,23 @@ describe('worker.yaml', () => {
     );
   });
 
+  it('says of an agent of its own choice how it sends its key, and asks for what is missing of that', async () => {
+    const agent = (words: string) => aHome(`accounts:\n  agent: {provider: acp, command: [/bin/agent], ${words}}\n`);
+    const whole =
+      'key: {env: K, name: API_KEY, header: x-api-key}, upstream: "https://api.example", upstream_name: BASE_URL, hosts: [a.example, "*.b.example:8443"], login: ~/.agent';
+    const { accounts } = await readWorkerFile(agent(whole));
+    expect(accounts.agent).toMatchObject({ upstream_name: 'BASE_URL', key: { header: 'x-api-key' } });
+    const wrong = [
+      ['key: {env: K, name: N, header: x-api-key}', /name its upstream;.*name its upstream_name/],
+      ['key: {env: K, name: N, prefix: "Bearer "}', /has a prefix and no header/],
+      ['upstream_name: BASE_URL', /needs upstream/],
+      ['hosts: ["https://a.example"]', /hosts/],
+    ] as const;
+    for (const [words, said] of wrong) expect((await refusalOf(readWorkerFile(agent(words)))).detail).toMatch(said);
+    const known = aHome('accounts:\n  a: {provider: claude, key: {env: K, header: x-a}, hosts: [a.example]}\n');
+    expect((await refusalOf(readWorkerFile(known))).detail).toMatch(/header and prefix are for acp/);
+  });
+
   it('is refused where others may write it, and a key where others may read it', async () => {
     const home = aHome('accounts: {}\n');
     chmodSync(join(home, 'worker.yaml'), 0o666);

@@ -26,6 +26,16 @@ const KeyReference = z
     env: VariableName.optional(),
     /** The variable that the provider's program wants it in; its usual one by default. */
     name: VariableName.optional(),
+    /** Of acp: the header that carries the key to `upstream`, so that the sandbox's proxy adds it (H35). */
+    header: z
+      .string()
+      .regex(/^[A-Za-z0-9-]{1,64}$/)
+      .optional(),
+    /** Before the key in that header: `Bearer `. */
+    prefix: z
+      .string()
+      .regex(/^[\x20-\x7e]{1,32}$/)
+      .optional(),
   })
   .refine(({ file, env }) => (file === undefined) !== (env === undefined), {
     error: 'must name a file or env, one of them',
@@ -34,7 +44,7 @@ export type KeyReference = z.output<typeof KeyReference>;
 
 const AccountEntry = z.strictObject({
   provider: ProviderKind,
-  /** The folder of the program's own login (CLAUDE_CONFIG_DIR, CODEX_HOME). */
+  /** The folder of the program's own login (CLAUDE_CONFIG_DIR, CODEX_HOME); of acp a folder that its sessions may write. */
   login: path.optional(),
   key: KeyReference.optional(),
   /** Not secret: what else its program is told. */
@@ -45,6 +55,13 @@ const AccountEntry = z.strictObject({
   billing: Billing.optional(),
   /** Base URL of the model's API. */
   upstream: z.url({ protocol: /^https?$/ }).optional(),
+  /** Of acp: the variable in which the program wants its base URL. */
+  upstream_name: VariableName.optional(),
+  /** Of acp: what its sessions reach besides, `api.example.com`; without a held key, `upstream`'s host is among them. */
+  hosts: z
+    .array(z.string().regex(/^(\*\.)?[A-Za-z0-9.-]{1,253}(:\d{1,5})?$/))
+    .max(64)
+    .optional(),
   program: absolute.optional(),
   /** Of an ACP agent: the program and its arguments. */
   command: z.array(z.string().min(1)).min(1).optional(),
@@ -76,13 +93,14 @@ const WorkerFile = z
     for (const [name, entry] of Object.entries(accounts)) {
       const say = (at: string, message: string) =>
         context.addIssue({ code: 'custom', path: ['accounts', name, at], message });
-      if (entry.login !== undefined && entry.key !== undefined) say('key', 'has a login already: one of them');
+      if (entry.login !== undefined && entry.key !== undefined && entry.provider !== 'acp')
+        say('key', 'has a login already: one of them');
       if (entry.provider === 'acp' && entry.command === undefined) say('provider', 'acp needs a command');
       if (entry.provider !== 'acp' && entry.command !== undefined) say('command', 'is for acp; name a program');
       if (entry.command !== undefined && !isAbsolute(entry.command[0] ?? ''))
         say('command', 'must begin with an absolute path');
-      if (entry.login !== undefined && !['claude', 'codex'].includes(entry.provider))
-        say('login', 'is for claude and codex');
+      if (entry.login !== undefined && entry.provider === 'scripted') say('login', 'is for real agents');
+      for (const [at, message] of mistakesOfAcp(entry)) say(at, message);
       if (name.startsWith('provider:')) say('provider', 'no account may be named so');
       for (const other of entry.failover) {
         if (other === name || accounts[other]?.provider !== entry.provider)
@@ -91,6 +109,22 @@ const WorkerFile = z
     }
   });
 export type WorkerFile = z.output<typeof WorkerFile>;
+
+/** Of programs that we know we know how they send a key; an agent of the owner's choice has it said. */
+function mistakesOfAcp({ provider, key, upstream, upstream_name, hosts }: AccountEntry): readonly [string, string][] {
+  if (provider !== 'acp') {
+    const only = { upstream_name, hosts, key: key?.header ?? key?.prefix };
+    const given = Object.entries(only).filter(([, value]) => value !== undefined);
+    return given.map(([at]) => [at, at === 'key' ? 'header and prefix are for acp' : 'is for acp']);
+  }
+  const holds = key?.header !== undefined;
+  return [
+    ...(key?.prefix !== undefined && !holds ? ([['key', 'has a prefix and no header']] as const) : []),
+    ...(holds && upstream === undefined ? ([['key', 'has a header: name its upstream']] as const) : []),
+    ...(holds && upstream_name === undefined ? ([['key', 'has a header: name its upstream_name']] as const) : []),
+    ...(upstream_name !== undefined && upstream === undefined ? ([['upstream_name', 'needs upstream']] as const) : []),
+  ].map(([at, message]) => [at, message]);
+}
 
 const workerFileName = 'worker.yaml';
 

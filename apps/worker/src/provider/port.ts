@@ -48,6 +48,19 @@ export interface SessionAccount {
   /** Base URL of the model's API; the provider's own by default. */
   readonly upstream?: string;
   readonly billing: 'plan' | 'metered';
+  /** Of an agent that we know nothing of (acp). */
+  readonly agent?: AgentSettings;
+}
+
+/** What the machine's owner says of an agent of their own choice. */
+export interface AgentSettings {
+  /** Its login and its own things, which its sessions may write. */
+  readonly folder?: string;
+  /** The variable in which it wants the base URL of its model. */
+  readonly upstreamName?: string;
+  /** How it sends its key to `upstream`; without it the key goes into its environment and is visible to the agent (H35). */
+  readonly keyHeader?: { readonly name: string; readonly prefix?: string };
+  readonly hosts: readonly string[];
 }
 
 /** What a look at a provider is about; without it, the provider as it comes on this machine. */

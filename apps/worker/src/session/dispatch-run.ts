@@ -7,6 +7,7 @@ import { writePrivateFile } from '../private-file.js';
 import { type Instant, machineClock } from '../process/monotonic.js';
 import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
 import type { ProviderSession } from '../provider/port.js';
+import { scrubbedEvent, withoutSecrets } from '../provider/without-secrets.js';
 import { captureDispatch, packOf } from '../workspace/capture.js';
 import { checkFileReferences } from '../workspace/file-references.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
@@ -17,7 +18,6 @@ import { assignmentGoesOn } from './assignment-goes-on.js';
 import { type EndCause, Ending } from './ending.js';
 import { failureOf, refusalOf } from './failure-report.js';
 import { followLease } from './follow-lease.js';
-import { scrubbed } from './hidden-secrets.js';
 import { OutputRoad } from './output-road.js';
 import { folderOf, type Prepared, payloadOf, prepare } from './preparation.js';
 import { refusalText, reminderText } from './reminder.js';
@@ -196,6 +196,7 @@ export class DispatchRun {
       return { end: unresumed(ending.cause), reminders: again.count };
     }
     this.session = session;
+    const secrets = Object.values(ground.prepared.settings?.secrets ?? {});
     if (again !== undefined) this.say('reminded', { count: again.count });
     followLease(session.tree, lease, {
       onState: (state, cause) => this.say(state, cause === undefined ? {} : { cause }),
@@ -209,7 +210,7 @@ export class DispatchRun {
       silenceMs: needs.silenceMs,
       reminded: again?.count ?? 0,
       onEvent: (said) => {
-        const event = scrubbed(said, Object.values(ground.prepared.settings?.secrets ?? {}));
+        const event = scrubbedEvent(said, secrets);
         ground.output.write(event);
         this.noteEvent(event, ground.usage);
       },
@@ -217,7 +218,7 @@ export class DispatchRun {
       onAcknowledged: () => needs.beatSoon(),
     });
     const first = await watch.end();
-    const stopped = await this.stop(session, first);
+    const stopped = await this.stop(session, first, secrets);
     closing.abort(new Error('The session is over.'));
     await place.close();
     if (!stopped) return { slot: 'held' };
@@ -284,7 +285,7 @@ export class DispatchRun {
     needs.beatSoon();
   }
 
-  private async stop(session: ProviderSession, end: SessionEnd): Promise<boolean> {
+  private async stop(session: ProviderSession, end: SessionEnd, secrets: readonly string[]): Promise<boolean> {
     // Whose turn is over has nothing left to tidy up: no grace in which a forgotten child could still write (W15). And a frozen
     // tree must not run past its lease once more.
     const turnIsOver = !['cancelled', 'paused', 'drained', 'silent'].includes(end.ended);
@@ -292,7 +293,8 @@ export class DispatchRun {
     const tree = await session.stop(atOnce ? { graceMs: 0 } : {});
     this.say('stopped', { ended: end.ended, empty: tree.empty });
     if ('detail' in end || end.ended === 'refused') {
-      this.log.warn({ ended: end.ended, stderr: session.diagnostics().slice(-2_000) }, 'the session ended early');
+      const stderr = withoutSecrets(session.diagnostics(), secrets).slice(-2_000);
+      this.log.warn({ ended: end.ended, stderr }, 'the session ended early');
     }
     if (tree.empty) return true;
     this.log.error(

@@ -49,6 +49,12 @@ function keysOf(needs: EnclosureNeeds | undefined, account: SessionAccount | und
   });
 }
 
+/** Names of the account's secrets that no proxy can add. */
+export function visibleSecrets({ secrets }: SessionAccount, needs: EnclosureNeeds | undefined): readonly string[] {
+  const held = new Set(needs?.keys.map(({ secret }) => secret));
+  return Object.keys(secrets).filter((name) => !held.has(name));
+}
+
 /** Stands where a key would: programs refuse to start without one. */
 const standIn = 'held-by-the-sandbox';
 

@@ -9,7 +9,7 @@ import { egressHosts } from './egress-hosts.js';
 import { insideEnvironment } from './inside-environment.js';
 import type { RepositorySettings } from './job-settings.js';
 import type { RunNeeds } from './run-needs.js';
-import { openRunSandbox, seenAccount } from './run-sandbox.js';
+import { openRunSandbox, seenAccount, visibleSecrets } from './run-sandbox.js';
 import type { JobWalls } from './run-setup.js';
 
 /** What decides over the walls of a session. */
@@ -69,6 +69,8 @@ export class SessionPlace {
       walls.rung === 'bwrap' ? { kind: 'sandbox', stateFolder } : { kind: 'loopback' },
     );
     const seen = account === undefined ? undefined : seenAccount(account, needs, sandbox);
+    if (account !== undefined && visibleSecrets(account, needs).length > 0)
+      run.log.warn({ account: account.name }, 'the agent can see the key of its account: no proxy can add it (H35)');
     return new SessionPlace(door, sandbox, seen, await insideEnvironment(stateFolder, settings));
   }
 

@@ -5,6 +5,7 @@ const rules: Readonly<Record<string, string>> = {
   storable: 'Holds a character that can not be kept (NUL, a lone surrogate, or one that XML forbids).',
   sandbox_pair:
     'Not a pair of mode and network that exists: read_only/deny, workspace_write/deny, workspace_write/allow, full_access/allow.',
+  acp_isolated: 'Is for claude and codex: an ACP agent can not be kept from what the repository brings for agents.',
   unique: 'Names one thing twice.',
   not_empty: 'Must not be empty: leave the block out instead.',
 };
@@ -17,7 +18,7 @@ export function textOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_format')
     return 'Does not have the form of an id: lower-case words joined by - or _, starting with a letter.';
   if (issue.code === 'invalid_value') return `Must be one of: ${issue.values.map(String).join(', ')}.`;
-  if (issue.code === 'invalid_union') return 'Is none of the kinds that exist: claude, codex, scripted.';
+  if (issue.code === 'invalid_union') return 'Is none of the kinds that exist: claude, codex, acp, scripted.';
   if (issue.code === 'invalid_type')
     return issue.input === undefined ? 'Is missing.' : `Must be ${nameOf(issue.expected)}.`;
   return 'Does not hold.';

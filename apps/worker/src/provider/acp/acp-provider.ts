@@ -1,10 +1,10 @@
 import { access, constants } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
 import { FarmError } from '#contracts';
 import { startGuarded } from '../../process/guardian.js';
-import type { Availability, AvailabilityWish, EnclosureNeeds, Provider } from '../port.js';
-import { foldersOfProgram } from '../program-files.js';
+import type { Availability, AvailabilityWish, Provider } from '../port.js';
+import { acpNeeds } from './acp-needs.js';
 import { AcpSession } from './acp-session.js';
+import { DoorRelay } from './door-relay.js';
 
 /** Any agent that speaks the Agent Client Protocol: the machine's owner names its command (account of the kind `acp`). */
 export const acpProvider: Provider = {
@@ -16,21 +16,42 @@ export const acpProvider: Provider = {
   async start(request) {
     const { program, account, environment, workspace, enclosure, marker, lease, graceMs } = request;
     if (program === undefined) throw new FarmError('misconfigured', unnamed.reason, { hint: unnamed.fix });
+    if (!request.repositoryInstructions) throw notIsolated();
+    const upstreamName = account?.agent?.upstreamName;
     const command = {
       file: program,
       args: [...(request.arguments ?? [])],
       cwd: workspace,
-      environment: { ...environment, ...account?.environment, ...account?.secrets },
+      environment: {
+        ...environment,
+        ...account?.environment,
+        ...account?.secrets,
+        ...(upstreamName === undefined || account?.upstream === undefined ? {} : { [upstreamName]: account.upstream }),
+      },
     };
-    const tree = await startGuarded({
-      command: enclosure?.(command) ?? command,
-      marker,
-      lease,
-      ...(graceMs === undefined ? {} : { graceMs }),
-    });
-    return new AcpSession(tree, request);
+    const relay = await DoorRelay.lay(request);
+    try {
+      const tree = await startGuarded({
+        command: enclosure?.(command) ?? command,
+        marker,
+        lease,
+        ...(graceMs === undefined ? {} : { graceMs }),
+      });
+      void tree.exited.then(() => relay.remove());
+      return new AcpSession(tree, request, relay.server);
+    } catch (error) {
+      await relay.remove();
+      throw error;
+    }
   },
 };
+
+/** The protocol has no word for it, and each agent looks for other files: better refused than read in silence. */
+function notIsolated(): FarmError {
+  return new FarmError('invalid_input', 'An ACP agent can not be kept from what a repository brings for agents.', {
+    hint: 'Drop `extension_mode: isolated` of the member in the workflow, or give it another provider.',
+  });
+}
 
 const unnamed = {
   usable: false,
@@ -50,17 +71,4 @@ async function acpAvailability({ program }: AvailabilityWish): Promise<Availabil
       fix: 'Install it, or correct the `command` of the account in worker.yaml.',
     }),
   );
-}
-
-/** Its program and the files that its arguments name; of hosts only the one that its account names. */
-async function acpNeeds(wish: AvailabilityWish): Promise<EnclosureNeeds> {
-  const { program, account } = wish;
-  const files = [program, ...(wish.arguments ?? [])].filter((word) => word !== undefined && isAbsolute(word));
-  const folders = await Promise.all(files.map((file) => foldersOfProgram(file ?? '')));
-  return {
-    readable: [...new Set(folders.flat())],
-    writable: [],
-    hosts: account?.upstream === undefined ? [] : [new URL(account.upstream).host],
-    keys: [],
-  };
 }

@@ -1,4 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { RequestError, type RequestPermissionRequest } from '@agentclientprotocol/sdk';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -6,11 +8,13 @@ import { newId } from '#contracts';
 import { buildOnce } from '../../../../../test/support/build.js';
 import { trackPid } from '../../../../../test/support/processes.js';
 import { tempDir } from '../../../../../test/support/temp-dir.js';
+import { waitUntil } from '../../../../../test/support/wait-until.js';
 import { instantOf, machineClock } from '../../process/monotonic.js';
 import { ProviderEvent } from '../events.js';
 import type { ProviderSession } from '../port.js';
 import { failureOfRequest } from './acp-failure.js';
 import { acpProvider } from './acp-provider.js';
+import { DoorRelay } from './door-relay.js';
 import { answerPermission } from './permissions.js';
 
 /** The least agent: does what the lines of its program say at each request, and keeps what it was told. */
@@ -25,7 +29,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   const { id, method, params } = JSON.parse(line);
   const answer = (result) => say({ id, result });
   if (method === 'initialize')
-    return answer({ protocolVersion: 1, agentCapabilities: { loadSession: true, mcpCapabilities: { http: process.env.MCP !== 'no' } } });
+    return answer({ protocolVersion: 1, agentCapabilities: { loadSession: true } });
   if (method === 'session/new') return answer({ sessionId: 's1' });
   if (method === 'session/load') { text('told again'); return answer({}); }
   if (method === 'session/cancel') return held.splice(0).forEach((one) => say({ id: one, result: { stopReason: 'cancelled' } }));
@@ -54,7 +58,7 @@ afterEach(async () => {
   for (const session of sessions.splice(0)) await session.stop({ graceMs: 0 });
 });
 
-async function start(input: string, more: { readonly resume?: string; readonly mcp?: string } = {}) {
+async function start(input: string, more: { readonly resume?: string; readonly isolated?: boolean } = {}) {
   const folder = tempDir('acp');
   const program = join(folder, 'agent');
   writeFileSync(program, agent, { mode: 0o755 });
@@ -67,8 +71,8 @@ async function start(input: string, more: { readonly resume?: string; readonly m
     instructions: 'Be kind.',
     input,
     memberDoor: { url: 'http://127.0.0.1:1/', token: 'token-of-the-door' },
-    environment: { PATH: process.env.PATH ?? '', HEARD: join(folder, 'heard'), MCP: more.mcp ?? 'yes' },
-    repositoryInstructions: true,
+    environment: { PATH: process.env.PATH ?? '', HEARD: join(folder, 'heard') },
+    repositoryInstructions: more.isolated !== true,
     program,
     ...(more.resume === undefined ? {} : { resume: { ref: more.resume } }),
   });
@@ -92,6 +96,30 @@ async function start(input: string, more: { readonly resume?: string; readonly m
   return { session, until, heard };
 }
 
+/** What the relay answers to these messages, and when the door has heard so many. */
+async function said(
+  server: DoorRelay['server'],
+  messages: readonly object[],
+  toHear: number,
+  heard: () => number,
+): Promise<readonly unknown[]> {
+  if (!('command' in server)) throw new Error('no program');
+  let out = '';
+  const child = execFile(server.command, server.args);
+  child.stdout?.on('data', (chunk) => {
+    out += chunk;
+  });
+  for (const message of messages) child.stdin?.write(`${JSON.stringify(message)}\n`);
+  await waitUntil(() => out.includes('\n') && heard() >= toHear, { what: 'the relay' });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.stdin?.end();
+  expect(await ended).toBe(0);
+  return out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
 describe('a session with an agent that speaks ACP', () => {
   it('tells a turn as events, whatever else the agent writes', async () => {
     const { session, until, heard } = await start('work');
@@ -106,12 +134,6 @@ describe('a session with an agent that speaks ACP', () => {
     expect(session.ref).toBe('s1');
     expect(heard().flatMap(({ method }) => method ?? [])).toEqual(['initialize', 'session/new', 'session/prompt']);
     expect(heard()[0].params.clientCapabilities).toMatchObject({ fs: { writeTextFile: false }, terminal: false });
-    expect(heard()[1].params.mcpServers).toEqual([
-      {
-        ...{ type: 'http', name: 'longshore', url: 'http://127.0.0.1:1/' },
-        headers: [{ name: 'Authorization', value: 'Bearer token-of-the-door' }],
-      },
-    ]);
     expect(heard().find(({ id }) => id === 'q')).toMatchObject({ error: { code: -32_601 } });
     expect(heard()[2].params.prompt).toMatchObject([{ text: 'Be kind.' }, { text: 'work' }]);
   });
@@ -162,9 +184,50 @@ describe('a session with an agent that speaks ACP', () => {
     ]);
   });
 
-  it('H11 sends a Dispatch elsewhere whose agent could not hand over', async () => {
-    const { until } = await start('work', { mcp: 'no' });
-    expect(await until('failed')).toMatchObject([{ type: 'failed', failure: { class: 'environment' } }]);
+  it('H34 tells the agent a program that leads to the door, and no token; the file that has it goes with the session', async () => {
+    const { session, until, heard } = await start('hold');
+    await until('session');
+    const [server] = heard()[1].params.mcpServers;
+    expect(server).toMatchObject({ name: 'longshore', command: process.execPath, env: [] });
+    expect(JSON.stringify(heard())).not.toContain('token-of-the-door');
+    const [, file] = server.args;
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await session.stop({ graceMs: 0 });
+    await until('exit');
+    await waitUntil(() => !existsSync(file), { what: 'the file of the door to go' });
+  });
+
+  it('passes messages on to the door and answers back, and says so where the door is gone', async () => {
+    const asked: unknown[] = [];
+    const door = createServer((request, response) => {
+      request.setEncoding('utf8').on('data', (body) => {
+        asked.push({ authorization: request.headers.authorization, ...JSON.parse(body) });
+        if (JSON.parse(body).id === undefined) response.writeHead(202).end();
+        else
+          response.writeHead(200, { 'content-type': 'application/json' }).end('{"jsonrpc":"2.0","id":1,"result":{}}');
+      });
+    });
+    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
+    const address = door.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const stateFolder = tempDir('relay');
+    const lay = (url: string) => DoorRelay.lay({ stateFolder, memberDoor: { url, token: 'token-of-the-door' } });
+    const { server } = await lay(`http://127.0.0.1:${port}/mcp`);
+    const messages = [
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+    ];
+    expect(await said(server, messages, 2, () => asked.length)).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
+    expect(asked).toEqual(
+      expect.arrayContaining(messages.map((each) => ({ authorization: 'Bearer token-of-the-door', ...each }))),
+    );
+    await new Promise((resolve) => door.close(resolve));
+    const gone = await said((await lay(`http://127.0.0.1:${port}/mcp`)).server, messages.slice(0, 1), 0, () => 0);
+    expect(gone).toMatchObject([{ id: 1, error: { code: -32_000 } }]);
+  });
+
+  it('is not started where the repository has to stay unread', async () => {
+    await expect(start('work', { isolated: true })).rejects.toMatchObject({ code: 'invalid_input' });
   });
 });
 

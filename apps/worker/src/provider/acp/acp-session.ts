@@ -1,6 +1,7 @@
 import {
   type ClientConnection,
   client,
+  type McpServer,
   methods,
   type NewSessionRequest,
   type NewSessionResponse,
@@ -17,7 +18,7 @@ import { EventQueue } from '../event-queue.js';
 import type { ProviderEvent, ProviderFailure } from '../events.js';
 import type { Delivery, ProviderSession, SessionMessage, SessionRequest } from '../port.js';
 import { SessionGate } from '../session-gate.js';
-import { scrubbedEvent, withoutSecrets } from '../without-secrets.js';
+import { scrubbedEvent, secretsOf, withoutSecrets } from '../without-secrets.js';
 import { failureOfRequest } from './acp-failure.js';
 import { AcpUpdates } from './acp-updates.js';
 import { agentStream } from './agent-stream.js';
@@ -56,6 +57,7 @@ export class AcpSession implements ProviderSession {
   constructor(
     readonly tree: GuardedTree,
     private readonly request: SessionRequest,
+    private readonly door: McpServer,
   ) {
     this.stderr = new StreamTail(tree.stderr, limits.providerStderrBytes);
     const read = Promise.withResolvers<void>();
@@ -99,7 +101,7 @@ export class AcpSession implements ProviderSession {
   }
 
   diagnostics(): string {
-    return withoutSecrets(this.stderr.text, this.request);
+    return withoutSecrets(this.stderr.text, secretsOf(this.request));
   }
 
   private async begin(): Promise<void> {
@@ -124,21 +126,10 @@ export class AcpSession implements ProviderSession {
       clientInfo: { name: 'longshore', title: 'Longshore', version: '1' },
       clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
     });
-    if (agentCapabilities?.mcpCapabilities?.http !== true) return noMcp;
-    const { workspace, memberDoor, resume, model } = this.request;
-    const place: NewSessionRequest = {
-      cwd: workspace,
-      mcpServers: [
-        {
-          type: 'http',
-          name: 'longshore',
-          url: memberDoor.url,
-          headers: [{ name: 'Authorization', value: `Bearer ${memberDoor.token}` }],
-        },
-      ],
-    };
+    const { workspace, resume, model } = this.request;
+    const place: NewSessionRequest = { cwd: workspace, mcpServers: [this.door] };
     if (resume !== undefined) {
-      if (agentCapabilities.loadSession !== true) return sessionGone;
+      if (agentCapabilities?.loadSession !== true) return sessionGone;
       await agent.request(methods.agent.session.load, { ...place, sessionId: resume.ref });
       this.gate.takeThread(resume.ref);
       return undefined;
@@ -214,7 +205,7 @@ export class AcpSession implements ProviderSession {
   }
 
   private push(...events: readonly ProviderEvent[]): void {
-    for (const event of events.flatMap((each) => this.gate.expand(scrubbedEvent(each, this.request)))) {
+    for (const event of events.flatMap((each) => this.gate.expand(scrubbedEvent(each, secretsOf(this.request))))) {
       this.pushed = this.queue.push(event);
     }
   }
@@ -265,6 +256,5 @@ function refusalOf(error: unknown): ProviderFailure {
 }
 
 const notTaken: ProviderFailure = { class: 'environment', detail: 'The agent takes no session on this machine.' };
-const noMcp: ProviderFailure = { class: 'environment', detail: 'The agent takes no MCP server over http.' };
 const noModel: ProviderFailure = { class: 'invalid', detail: 'The agent lets nobody choose its model.' };
 const sessionGone: ProviderFailure = { class: 'invalid', detail: 'The session to go on with is not there any more.' };

@@ -6,7 +6,7 @@ import { StreamTail } from '../bounded-lines.js';
 import type { ProviderEvent } from '../events.js';
 import type { Delivery, ProviderSession, SessionMessage, SessionRequest } from '../port.js';
 import { sessionEvents } from '../session-events.js';
-import { withoutSecrets } from '../without-secrets.js';
+import { secretsOf, withoutSecrets } from '../without-secrets.js';
 import { failureOfStderr } from './claude-failure.js';
 import { ClaudeReader, type ClaudeSign } from './claude-reader.js';
 
@@ -31,7 +31,7 @@ export class ClaudeSession implements ProviderSession {
     request: SessionRequest,
     private readonly mcpFile: string,
   ) {
-    this.scrub = (text) => withoutSecrets(text, request);
+    this.scrub = (text) => withoutSecrets(text, secretsOf(request));
     this.stderr = new StreamTail(tree.stderr, limits.providerStderrBytes);
     this.reader = new ClaudeReader({
       resumed: request.resume !== undefined,

@@ -6,7 +6,7 @@ import type { ProviderEvent, ProviderFailure } from '../events.js';
 import type { Delivery, ProviderSession, SessionMessage, SessionRequest } from '../port.js';
 import { sessionEvents } from '../session-events.js';
 import { SessionGate } from '../session-gate.js';
-import { scrubbedEvent, withoutSecrets } from '../without-secrets.js';
+import { scrubbedEvent, secretsOf, withoutSecrets } from '../without-secrets.js';
 import {
   ErrorNote,
   ItemNote,
@@ -64,7 +64,8 @@ export class AppServerSession implements ProviderSession {
     this.pipe = new JsonRpcPipe(tree.stdin);
     this.events = sessionEvents(
       tree,
-      (line) => [this.read(line) ?? []].flat().flatMap((event) => this.gate.expand(scrubbedEvent(event, request))),
+      (line) =>
+        [this.read(line) ?? []].flat().flatMap((event) => this.gate.expand(scrubbedEvent(event, secretsOf(request)))),
       { explain: () => this.gate.whyNotBegun() },
     );
     void tree.exited.then(() => {
@@ -114,7 +115,7 @@ export class AppServerSession implements ProviderSession {
   }
 
   diagnostics(): string {
-    return withoutSecrets(this.stderr.text, this.request);
+    return withoutSecrets(this.stderr.text, secretsOf(this.request));
   }
 
   private ask(method: string, params: object): Promise<Answer> {

@@ -8,7 +8,7 @@ import type { ProviderEvent, ProviderFailure } from '../events.js';
 import type { ProviderSession, SessionRequest } from '../port.js';
 import { sessionEvents } from '../session-events.js';
 import { SessionGate } from '../session-gate.js';
-import { scrubbedEvent, withoutSecrets } from '../without-secrets.js';
+import { scrubbedEvent, secretsOf, withoutSecrets } from '../without-secrets.js';
 import { type Counted, eventOfExecItem, failureOfExec, parseExecLine, usageOfExec } from './exec-events.js';
 
 /**
@@ -28,7 +28,7 @@ export class ExecSession implements ProviderSession {
     this.stderr = new StreamTail(tree.stderr, limits.providerStderrBytes);
     this.events = sessionEvents(
       tree,
-      (line) => this.read(line).flatMap((event) => this.gate.expand(scrubbedEvent(event, request))),
+      (line) => this.read(line).flatMap((event) => this.gate.expand(scrubbedEvent(event, secretsOf(request)))),
       {
         explain: () => (request.resume === undefined ? this.gate.whyNotBegun() : sessionGone),
       },
@@ -58,7 +58,7 @@ export class ExecSession implements ProviderSession {
   }
 
   diagnostics(): string {
-    return withoutSecrets(this.stderr.text, this.request);
+    return withoutSecrets(this.stderr.text, secretsOf(this.request));
   }
 
   private read(text: string): readonly ProviderEvent[] {
