@@ -1,5 +1,6 @@
 export { bells, objectPaths } from './bells.js';
 export { canonicalJson } from './canonical-json.js';
+export { closedAddress } from './closed-addresses.js';
 export {
   Command,
   CommandPurpose,
@@ -120,6 +121,7 @@ export {
   ProductStatus,
   TaskAction,
   TaskEvent,
+  TaskIsolation,
   TaskResult,
   TaskSource,
   TaskStatus,

@@ -26,6 +26,18 @@ export const TaskSource = z.discriminatedUnion('kind', [
 ]);
 export type TaskSource = z.output<typeof TaskSource>;
 
+/** How the workspaces of a Task are made: what its members and commands need of them (W11). */
+export const TaskIsolation = z.strictObject({
+  /** Best first. */
+  required: z
+    .array(z.enum(['overlay', 'reflink', 'clone']))
+    .min(1)
+    .max(3),
+  /** Where none of those is there: another one, with the reason told; else such a machine does not run it. */
+  allow_fallback: z.boolean().default(true),
+});
+export type TaskIsolation = z.output<typeof TaskIsolation>;
+
 export const taskStart = contract({
   name: 'task_start',
   summary: 'Start a Task: give a job to a team.',
@@ -49,6 +61,8 @@ export const taskStart = contract({
     account: Label.optional(),
     /** At the limit the Task pauses. */
     budget: Budget.optional(),
+    /** How its workspaces are made; else in the best way that each machine has. */
+    isolation: TaskIsolation.optional(),
     /** A line for /bin/sh that the farm runs on the final tree after green; false: none, also where the repository has one. */
     verify: z.union([proseBytes(limits.commandBytes), z.literal(false)]).optional(),
     verify_timeout_seconds: z.int().min(1).max(limits.commandSeconds).default(limits.verifySeconds),

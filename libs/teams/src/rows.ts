@@ -10,6 +10,7 @@ import type {
   MemberCapabilities,
   MemberProvider,
   PullRequest,
+  TaskIsolation,
   TaskSource,
   TaskStatus,
   WorkPlan,
@@ -30,6 +31,8 @@ export interface TaskSettings {
   readonly retry_limit: number;
   /** Account of members that name none. */
   readonly default_account?: string | undefined;
+  /** Of its workspaces; absent: the best of each machine. */
+  readonly isolation?: TaskIsolation | undefined;
   /** The one setting that may change: by Resume. */
   readonly budget?: Budget | undefined;
 }

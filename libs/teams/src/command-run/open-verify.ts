@@ -1,6 +1,6 @@
 import { CommandRunPayload, limits, newCommandId, newId } from '#contracts';
 import type { Transaction } from '#store';
-import { labelsOf } from '../dispatch/open-dispatch.js';
+import { isolationOf, labelsOf } from '../dispatch/open-dispatch.js';
 import { taskDirectory } from '../dispatch/picture.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, DispatchRow, TaskRow } from '../rows.js';
@@ -38,6 +38,7 @@ export async function openVerify(
     ...(sandbox === undefined ? {} : { sandbox }),
     base: assignment.line_head,
     task_directory: taskDirectory(task.id),
+    isolation: isolationOf(task),
   });
   await parts.queue().submit(tx, {
     id,

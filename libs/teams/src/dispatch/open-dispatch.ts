@@ -121,6 +121,11 @@ async function accountOf(parts: TeamParts, tx: Transaction, task: TaskRow, pins:
   return chooseAccount(wish, (await parts.machines?.(tx)) ?? [], await parts.queue().accounts(tx));
 }
 
+/** What the Task asks of its workspaces; without a word of it each machine does its best. */
+export function isolationOf({ settings: { isolation } }: TaskRow): DispatchPayload['isolation'] {
+  return isolation === undefined ? { required: [], allow_fallback: false } : { ...isolation };
+}
+
 function payloadOf(
   task: TaskRow,
   assignment: AssignmentRow,
@@ -142,6 +147,6 @@ function payloadOf(
     task_directory: taskDirectory(task.id),
     ...(last === undefined ? {} : { prefer: last }),
     assignment_id: assignment.id,
-    isolation: { required: [], allow_fallback: false },
+    isolation: isolationOf(task),
   };
 }

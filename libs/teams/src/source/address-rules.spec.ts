@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { judgedAddresses, rangeOf } from './address-rules.js';
+import { closedAddress } from '#contracts';
+import { judgedAddresses } from './address-rules.js';
 
 const judge = (host: string, addresses: readonly string[] = [], privateHosts: readonly string[] = [], port = 443) =>
   judgedAddresses({ host, port }, { privateHosts, resolve: async () => addresses });
@@ -31,7 +32,7 @@ describe('the addresses of a source', () => {
     ['ff02::1', 'no host of the internet'],
     ['2002:7f00:1::', 'no host of the internet'],
   ])('H30 refuse %s as %s', async (address, what) => {
-    expect(rangeOf(address)).toContain(what);
+    expect(closedAddress(address)).toContain(what);
     await expect(judge('git.example.com', [address])).rejects.toMatchObject({
       code: 'source_refused',
       detail: expect.stringContaining(what),
@@ -40,7 +41,7 @@ describe('the addresses of a source', () => {
   });
 
   it.each(['140.82.121.4', '172.32.0.1', '2606:50c0:8000::154', '64:ff9b::8c52:7904'])('take %s', async (address) => {
-    expect(rangeOf(address)).toBeUndefined();
+    expect(closedAddress(address)).toBeUndefined();
     await expect(judge('git.example.com', [address])).resolves.toEqual([address]);
   });
 

@@ -120,6 +120,7 @@ function settingsOf(
     ...verifyOf(input, ofRepository),
     default_provider: input.provider ?? parts.defaultProvider ?? 'scripted',
     ...(input.account === undefined ? {} : { default_account: input.account }),
+    ...(input.isolation === undefined ? {} : { isolation: input.isolation }),
     ...(input.budget === undefined ? {} : { budget: input.budget }),
     children_limit: limits.childAssignmentsPerAssignment,
     retry_limit: limits.retriesPerAssignment,

@@ -32,6 +32,9 @@ interface StartFlags {
   readonly provider?: string;
   readonly account?: string;
   readonly budget?: readonly string[];
+  readonly isolation?: string;
+  /** False: --no-fallback. */
+  readonly fallback?: boolean;
   readonly idempotencyKey?: string;
   readonly watch?: boolean;
 }
@@ -62,6 +65,11 @@ export function addTaskStart(program: Command, frame: Frame): void {
     .option('--provider <kind>', "who does the turns of members that name nobody; else the farm's default")
     .option('--account <name>', 'provider account of members that name none')
     .option('--budget <limit>', 'where the Task pauses: 5usd, 2Mtokens, 200requests; repeatable', repeated)
+    .option(
+      '--isolation <backends>',
+      'how workspaces are made: overlay, reflink, clone; several with commas, best first',
+    )
+    .option('--no-fallback', 'run only where one of --isolation is there, in place of another with the reason told')
     .option('--idempotency-key <key>', 'starting again with this key is no second Task')
     .option('--watch', 'stay and show the work until it ends');
   runs<StartFlags>(command, frame, async (run, flags, [prompt]) => {
@@ -90,9 +98,11 @@ export function addTaskStart(program: Command, frame: Frame): void {
     };
     const repository = repositoryOf(flags);
     const budget = readBudget(flags.budget ?? []);
+    const isolation = isolationOf(flags);
     const input = readInput(taskStart, argumentFields(taskStart), given, {
       ...(repository && { repository }),
       ...(budget && { budget }),
+      ...(isolation && { isolation }),
       ...(verify !== undefined && { verify }),
     });
     const client = await run.client();
@@ -110,6 +120,14 @@ export function addTaskStart(program: Command, frame: Frame): void {
     if (flags.watch === true) await followTask(run, started.task_id);
     else screen.say(`longshore task watch ${started.task_id} shows the work`);
   });
+}
+
+/** What `--isolation` lists; the farm knows which there are. */
+function isolationOf({ isolation, fallback = true }: StartFlags) {
+  if (isolation !== undefined)
+    return { required: isolation.split(',').map((word) => word.trim()), allow_fallback: fallback };
+  if (!fallback) throw new FarmError('invalid_input', '--no-fallback goes with --isolation.');
+  return undefined;
 }
 
 const repeated = (value: string, all: readonly string[] = []) => [...all, value];

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { closedAddress } from '#contracts';
 import { aSandbox } from '../../../../../test/support/a-sandbox.js';
-import { isClosedAddress } from './closed-addresses.js';
 import { destinationOf, EgressList } from './egress-list.js';
 import { EgressProxy } from './egress-proxy.js';
 
@@ -36,8 +36,10 @@ describe('the egress list', () => {
   it('knows closed addresses in all their forms', () => {
     const closed = ['127.0.0.1', '10.1.2.3', '172.31.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0'];
     const closed6 = ['::1', '::', 'fe80::1', 'fd00:ec2::254', '::ffff:10.0.0.1', '64:ff9b::a9fe:a9fe', '2002:7f00:1::'];
-    expect([...closed, ...closed6, 'no address'].filter((address) => !isClosedAddress(address))).toEqual([]);
-    expect(['1.1.1.1', '8.8.8.8', '2606:4700::1111'].filter(isClosedAddress)).toEqual([]);
+    expect([...closed, ...closed6, 'no address'].filter((address) => closedAddress(address) === undefined)).toEqual([]);
+    expect(['1.1.1.1', '8.8.8.8', '2606:4700::1111'].filter((address) => closedAddress(address) !== undefined)).toEqual(
+      [],
+    );
   });
 });
 

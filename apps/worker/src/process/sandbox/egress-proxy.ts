@@ -10,8 +10,7 @@ import {
 import { request as httpsRequest } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { FarmError, limits } from '#contracts';
-import { isClosedAddress } from './closed-addresses.js';
+import { closedAddress, FarmError, limits } from '#contracts';
 import { type Destination, destinationOf, EgressList } from './egress-list.js';
 import { carriedOn, pass, refuse, refuseTunnel } from './proxy-passing.js';
 import type { EgressRules, HeldKey } from './rules.js';
@@ -161,7 +160,7 @@ export class EgressProxy {
     const addresses = await (this.needs.resolve ?? resolveName)(wanted.host).catch(() => []);
     const isPrivate = this.privateNames.allows(wanted);
     // one closed address among open ones is a name that somebody turns
-    if (!isPrivate && addresses.some(isClosedAddress)) return this.refused(wanted);
+    if (!isPrivate && addresses.some((address) => closedAddress(address) !== undefined)) return this.refused(wanted);
     return addresses[0];
   }
 
