@@ -230,20 +230,25 @@ describe('a command on a worker', () => {
     },
   );
 
-  it('says that the setup command failed, and why, and runs on the bare tree', async () => {
+  it('H35 says that the setup command failed, and why, without a secret, and runs on the bare tree', async () => {
     const { farm, shell } = await aFarm();
     farm.repository = {
       ...repository,
-      setup: 'echo no network $KEY >&2; exit 9',
+      setup: 'echo no network $KEY >&2; printf "coloured secret-\\033[31mcanary\\n"; exit 9',
       environment: {},
       secrets: { KEY: 'secret-canary' },
     };
-    const job = shell('cat a.txt');
-    await (await aWorker(farm)).until('completed');
-    expect(saidBy(job)).toBe('a\n');
-    const { isolation } = resultOf(job) ?? {};
+    const job = shell(
+      'cat a.txt; printf "secret-\\033[1mcanary"; printf "secret-" >&2; sleep 0.1; printf "canary" >&2',
+    );
+    const worker = await aWorker(farm);
+    await worker.until('completed');
+    const { isolation, tail } = resultOf(job) ?? {};
+    expect(tail).toBe('a\n******');
+    expect(JSON.stringify([worker.events(), job.completed]) + worker.process.stderr()).not.toContain('canary');
     expect(isolation).toMatchObject({ setup: 'failed' });
-    expect(JSON.stringify(isolation)).toContain('ended with 9: no network ***');
+    expect(JSON.stringify(isolation)).toContain('no network ***');
+    expect(JSON.stringify(isolation)).toContain('coloured ***');
   });
 
   it('tells a program that is not there from one that failed', async () => {

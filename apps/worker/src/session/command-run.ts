@@ -207,7 +207,7 @@ export class CommandRun implements JobRun {
           written_bytes: written,
           complete: written === tail.observedBytes,
         },
-        tail: tail.text(),
+        tail: tail.text(settings?.secrets),
         isolation: isolationReport(isolation, 0, undefined),
       },
     });

@@ -107,7 +107,10 @@ async function runSetup(needs: RunNeeds, lease: HeldLease, asked: SetupAsked): P
       return { ok: false, reason: `the setup command ran for ${limits.setupSeconds} s and was ended` };
     const { code, signal: killed } = await running.exited;
     if (code === 0) return { ok: true };
-    return { ok: false, reason: `the setup command ended with ${code ?? killed}: ${lastLines(tail.text())}` };
+    return {
+      ok: false,
+      reason: `the setup command ended with ${code ?? killed}: ${lastLines(tail.text(settings?.secrets))}`,
+    };
   } finally {
     over.abort();
     await sandbox.close();
