@@ -8,6 +8,7 @@ import { checkFarm } from './check-farm.js';
 import { checkDataFolder, checkDisk, checkGit, checkNats, checkNode, checkPostgres } from './check-machine.js';
 import { checkProviders } from './check-providers.js';
 import { checkSandbox } from './check-sandbox.js';
+import { checkWorkspaces } from './check-workspaces.js';
 
 /** `doctor`: looks at everything that a farm needs and changes nothing. Ends 1 when something needed is broken. */
 export function addDoctor(program: Command, frame: Frame): void {
@@ -28,6 +29,7 @@ export function addDoctor(program: Command, frame: Frame): void {
       checkFarm(credentialPath(env, run.data)),
       checkProviders(env, data),
       checkSandbox(),
+      checkWorkspaces(data),
     ]);
     const findings: readonly Finding[] = found.flat();
     const healthy = findings.every(({ state }) => state !== 'broken');

@@ -2,6 +2,7 @@ import type { Budget, TaskUsage, TaskView } from '#contracts';
 import type { Paint } from '../../output/screen.js';
 import { drawPairs, drawTable } from '../../output/table.js';
 import { plainLine, plainText } from '../../output/terminal-text.js';
+import { isolationText } from './isolation-text.js';
 import { shortCount, taskUsageText, usageText } from './usage-text.js';
 
 /** A Task on a page: where it stands, its team, what needs you, the Result. */
@@ -76,7 +77,7 @@ export function drawResult(view: TaskView, paint: Paint): string {
       [
         ['branch', result.branch],
         ['commit', result.commit],
-        ['workspace', result.isolation === null ? null : result.isolation.backend],
+        ['workspace', result.isolation === null ? null : isolationText(result.isolation)],
         ['used', result.usage === null ? null : taskUsageText(result.usage)],
       ],
       paint,
