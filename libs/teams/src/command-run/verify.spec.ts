@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CommandRunRequest, type LeasedJob } from '#contracts';
+import { CommandRunRequest, DispatchPayload, type LeasedJob } from '#contracts';
 import { aTeamFarm, leaseTime, payloadOf, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { lockTask } from '../task/lock-task.js';
 import { pauseTask } from '../task/pause-task.js';
@@ -47,6 +47,21 @@ async function lose({ worker }: Alone, name: string, phase: 'preparing' | 'start
 }
 
 describe('the verification of a Task', () => {
+  it('W11 asks for its workspace what the Task asks for those of its members; without a word each machine does its best', async () => {
+    const isolationOf = ({ payload }: LeasedJob) =>
+      DispatchPayload.pick({ isolation: true }).strip().parse(payload).isolation;
+    const asked = { required: ['overlay', 'reflink'] as const, allow_fallback: false };
+    const alone = await farm.alone({ verify: 'npm test', isolation: { ...asked, required: [...asked.required] } });
+    const north = alone.worker('north');
+    const lease = await north.begin();
+    expect(isolationOf(lease)).toEqual(asked);
+    await north.handOver(lease, green, { 'done.txt': 'done\n' });
+    const command = await north.claim();
+    expect([command.kind, isolationOf(command)]).toEqual(['command_run', asked]);
+    const plain = await farm.alone();
+    expect(isolationOf(await plain.worker('south').begin())).toEqual({ required: [], allow_fallback: false });
+  });
+
   it('runs the verify command on the final tree after green, and tells green and verified as two facts', async () => {
     const { task, north } = await aGreenTask();
     expect(await farm.view(task)).toMatchObject({ status: 'running', product_status: 'working', result: null });

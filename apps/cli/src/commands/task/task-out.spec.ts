@@ -110,4 +110,17 @@ describe('task start', () => {
     await run('start', '--workflow', 'solo', '--empty', 'Mend it.');
     expect(input()).not.toHaveProperty('verify');
   });
+
+  it('W11 says which backends its workspaces need, and whether another may stand in', async () => {
+    const { run, input } = await answering({ task_id: task, status: 'preparing' });
+    const words = ['start', '--workflow', 'solo', '--empty', 'Mend it.'];
+    await run(...words, '--isolation', 'overlay,reflink');
+    expect(input()).toMatchObject({ isolation: { required: ['overlay', 'reflink'], allow_fallback: true } });
+    await run(...words, '--isolation', 'clone', '--no-fallback');
+    expect(input()).toMatchObject({ isolation: { required: ['clone'], allow_fallback: false } });
+    expect((await run(...words, '--no-fallback')).exit).toBe(2);
+    expect((await run(...words, '--isolation', 'zfs')).exit).toBe(2);
+    await run(...words);
+    expect(input()).not.toHaveProperty('isolation');
+  });
 });
