@@ -32,7 +32,7 @@ export async function markStarted<Read>(
   // In this order: the connection runs one after the other, so the fence and what else is read come after all waiting (H12).
   const fenced = sentTogether([
     lockScope(context, tx, found),
-    tx.first(leaseSql.lock, { job_id: fence.job_id }),
+    tx.first(leaseSql.lockOnly, { job_id: fence.job_id }),
     tx.first(leaseSql.held, fenceOf(holder, fence)),
   ]);
   const reading = read(found);

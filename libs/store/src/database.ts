@@ -111,6 +111,7 @@ class ClientQueries implements Queries {
   constructor(protected readonly client: pg.PoolClient) {}
 
   async all<Row>(stated: Statement<Row>, given: Parameters = {}): Promise<readonly Row[]> {
+    cork(this.client);
     return (await this.client.query<Row & pg.QueryResultRow>(queryOf(stated, given))).rows;
   }
 
@@ -119,6 +120,7 @@ class ClientQueries implements Queries {
   }
 
   async run(stated: Statement<unknown>, given: Parameters = {}): Promise<number> {
+    cork(this.client);
     return (await this.client.query(queryOf(stated, given))).rowCount ?? 0;
   }
 }
@@ -179,7 +181,10 @@ class ClientTransaction extends ClientQueries implements Transaction {
   }
 }
 
-/** What one turn of the event loop sends goes out in one write: BEGIN with the first statement, the audit row with COMMIT. */
+/**
+ * What one turn of the event loop sends goes out in one write: BEGIN with the first statement, statements that are sent together,
+ * the audit row with COMMIT.
+ */
 function cork({ connection: { stream } }: pg.PoolClient): void {
   if (stream.writableCorked > 0) return;
   stream.cork();

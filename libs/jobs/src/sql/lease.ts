@@ -27,6 +27,9 @@ const find = statement<JobRow>('job.find', `select j.* from job j where j.id = $
 /** All waiting for a job ends here; comes after its scope's lock (H12). */
 const lock = statement<JobRow>('job.lock', `select j.* from job j where j.id = $job_id for update`);
 
+/** The same for who reads the row behind it: a payload is large. */
+const lockOnly = statement<{ id: string }>('job.lock_only', `select j.id from job j where j.id = $job_id for update`);
+
 /** The lease as it stands: for what only reads, or after the job's lock. */
 const held = statement<JobRow>('job.held', `select j.* from ${byId} where ${fence}`);
 
@@ -213,6 +216,7 @@ const toldInterrupts = statement<unknown>(
 export const leaseSql = {
   find,
   lock,
+  lockOnly,
   held,
   settle,
   answerKept,
