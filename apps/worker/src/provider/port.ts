@@ -53,7 +53,7 @@ export interface SessionAccount {
 }
 
 /** What the machine's owner says of an agent of their own choice. */
-export interface AgentSettings {
+interface AgentSettings {
   /** Its login and its own things, which its sessions may write. */
   readonly folder?: string;
   /** The variable in which it wants the base URL of its model. */

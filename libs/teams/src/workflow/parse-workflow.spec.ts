@@ -20,6 +20,12 @@ describe('a workflow document', () => {
     expect(parseWorkflow(json)).toEqual(parseWorkflow(minimal));
   });
 
+  it('may not ask an ACP agent to be kept from what the repository brings, which nobody can promise', () => {
+    const of = (kind: string) => issuesOf(`${minimal}  provider: { kind: ${kind}, extension_mode: isolated }\n`);
+    expect(of('claude')).toEqual([]);
+    expect(JSON.stringify(of('acp'))).toContain('can not be kept from');
+  });
+
   it('has its line ends made LF and its prose kept otherwise', () => {
     const parsed = parseWorkflow(
       JSON.stringify({ kind: 'workflow', id: 'a', description: ' x\r\ny\rz ', lead: { id: 'lead' } }),
