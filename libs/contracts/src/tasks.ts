@@ -55,7 +55,7 @@ export const taskStart = contract({
     /** What a machine must have. */
     labels: z.array(Label).max(32).default([]),
     priority: z.int().min(-100).max(100).default(0),
-    /** Who does the turns of members that name no provider; else the farm's default. */
+    /** Who does the turns of members that name no provider; else the first agent that a machine's owner lets anybody use. */
     provider: ProviderKind.optional(),
     /** Account of members that name none. */
     account: Label.optional(),

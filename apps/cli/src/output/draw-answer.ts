@@ -28,7 +28,8 @@ export function drawAnswer(answer: unknown, paint: Paint, columns?: readonly str
 function drawList(name: string, rows: readonly Row[], paint: Paint, columns?: readonly string[]): string {
   const [first] = rows;
   if (first === undefined) return paint.dim(`no ${name.replaceAll('_', ' ')}`);
-  const head = columns ?? Object.keys(first);
+  // the columns are those of one list; another keeps its own
+  const head = columns?.every((column) => column in first) ? columns : Object.keys(first);
   return drawTable(
     head,
     rows.map((row) => head.map((column) => row[column])),

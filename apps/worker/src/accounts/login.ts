@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { FarmError } from '#contracts';
 import { sessionEnvironment } from '../session/session-environment.js';
@@ -56,10 +55,11 @@ export async function logIn({ home, provider, account, environment }: LoginWish)
     stdio: ['inherit', process.stderr.fd, 'inherit'],
     env: { ...sessionEnvironment(environment), ...(folder === undefined ? {} : { [variable]: folder }) },
   });
-  const code = await Promise.race([
-    once(child, 'exit').then(([exit]) => Number(exit ?? 1)),
-    once(child, 'error').then(() => -1),
-  ]);
+  // `once` would throw the error of a program that is not there
+  const code = await new Promise<number>((resolve) => {
+    child.once('exit', (exit) => resolve(exit ?? 1));
+    child.once('error', () => resolve(-1));
+  });
   if (code === -1)
     throw new FarmError('misconfigured', `The program ${program} can not be started.`, {
       hint: 'Install it where it is found on the PATH, or name it with `program` of the account.',

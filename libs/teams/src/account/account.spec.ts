@@ -46,7 +46,14 @@ describe('the account of a Dispatch', () => {
     expect(await accountOf(await farm.task({ workflow_id: 'on-work', pool }))).toBe('work');
     expect(await accountOf(await farm.task({ workflow_id: 'on-claude', account: 'work', pool }))).toBe('work');
     expect(await accountOf(await farm.task({ provider: 'claude', pool }))).toBe('team');
-    expect(await accountOf(await farm.task({ pool }))).toBeNull();
+    expect(await accountOf(await farm.task({ provider: 'scripted', pool }))).toBeNull();
+  });
+
+  it('is of the first agent that a machine offers to anybody, where nobody names one; else it is the built-in provider', async () => {
+    const { pool } = aMachine(offer('mine', { provider: 'codex', use: 'named' }), offer('team'));
+    expect(await accountOf(await farm.task({ pool }))).toBe('team');
+    const bare = aMachine(offer('his', { use: 'named' }));
+    expect(await accountOf(await farm.task({ pool: bare.pool }))).toBeNull();
   });
 
   it('that no machine has is told at the start and at the import, and named while the Task waits for it', async () => {

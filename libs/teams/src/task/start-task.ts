@@ -8,6 +8,7 @@ import {
   WorkflowDocument,
 } from '#contracts';
 import type { Transaction } from '#store';
+import type { Machine } from '../account/choose-account.js';
 import { missingProviders } from '../account/missing-providers.js';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
@@ -33,6 +34,8 @@ export async function startTask(
   const named = await sourceOf(tx, input);
   if (input.source.kind === 'bundle') await requireUpload(tx, starter.principal, input.source.sha256);
 
+  const machines = (await parts.machines?.(tx)) ?? [];
+  const settings = settingsOf(parts, input, machines, named?.row?.settings.verify);
   const id = newTaskId();
   await tx.run(taskSql.add, {
     id,
@@ -42,7 +45,7 @@ export async function startTask(
     prompt: input.prompt,
     started_by: starter.principal,
     source: JSON.stringify(named?.source ?? input.source),
-    settings: JSON.stringify(settingsOf(parts, input, named?.row?.settings.verify)),
+    settings: JSON.stringify(settings),
   });
   record(parts, tx, {
     task: id,
@@ -57,7 +60,8 @@ export async function startTask(
     },
   });
   tx.afterCommit(() => parts.onPreparing?.(id));
-  const warnings = await warningsOf(parts, tx, input, content);
+  const { default_provider: provider, default_account: account, pool, labels } = settings;
+  const warnings = missingProviders(content, machines, { provider, account, pool, labels });
   return { task_id: id, status: 'preparing', ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
 }
 
@@ -69,16 +73,6 @@ async function sourceOf(tx: Transaction, input: InputOf<typeof taskStart>): Prom
 
 function originOf({ source: { name, url, ref } }: NamedSource) {
   return { ...(name !== null && { repository: name }), url, ...(ref !== null && { ref }) };
-}
-
-async function warningsOf(
-  parts: TeamParts,
-  tx: Transaction,
-  input: InputOf<typeof taskStart>,
-  content: unknown,
-): Promise<readonly string[]> {
-  const { default_provider: provider, default_account: account, pool, labels } = settingsOf(parts, input, undefined);
-  return missingProviders(content, (await parts.machines?.(tx)) ?? [], { provider, account, pool, labels });
 }
 
 async function pinWorkflow(tx: Transaction, id: string): Promise<{ revision_no: number; content: unknown }> {
@@ -110,6 +104,7 @@ async function requireUpload(tx: Transaction, principal: string, sha256: string)
 function settingsOf(
   parts: TeamParts,
   input: InputOf<typeof taskStart>,
+  machines: readonly Machine[],
   ofRepository: string | undefined,
 ): TaskSettings {
   return {
@@ -118,13 +113,19 @@ function settingsOf(
     priority: input.priority,
     files: input.files,
     ...verifyOf(input, ofRepository),
-    default_provider: input.provider ?? parts.defaultProvider ?? 'scripted',
+    default_provider: input.provider ?? parts.defaultProvider ?? agentOf(machines, input) ?? 'scripted',
     ...(input.account === undefined ? {} : { default_account: input.account }),
     ...(input.isolation === undefined ? {} : { isolation: input.isolation }),
     ...(input.budget === undefined ? {} : { budget: input.budget }),
     children_limit: limits.childAssignmentsPerAssignment,
     retry_limit: limits.retriesPerAssignment,
   };
+}
+
+/** The first agent that an owner of these machines lets anybody use. */
+function agentOf(machines: readonly Machine[], { pool, labels }: InputOf<typeof taskStart>): string | undefined {
+  const fitting = machines.filter((each) => each.pool === pool && labels.every((label) => each.labels.includes(label)));
+  return fitting.flatMap(({ offers }) => offers).find(({ use }) => use === 'any')?.provider;
 }
 
 /** What the caller says stands before what the repository says; false says that nothing is verified. */

@@ -21,6 +21,8 @@ export interface Follow {
   readonly onQuiet?: () => Promise<void>;
   /** The farm stopped answering; it is asked again each second. */
   readonly onAway?: () => void;
+  /** Ends also with a Task that is paused, once all its record is told: it waits for somebody. */
+  readonly endsPaused?: boolean;
 }
 
 /**
@@ -29,20 +31,20 @@ export interface Follow {
  */
 export async function followEvents(follow: Follow): Promise<TaskView> {
   const { client, taskId, signal, onEvent, onStatus } = follow;
+  const isOver = (status: string) => terminal.has(status) || (follow.endsPaused === true && status === 'paused');
   let after = 0;
   let status = '';
   for (;;) {
-    const wait_seconds = terminal.has(status) ? 0 : waitSeconds;
+    const wait_seconds = isOver(status) ? 0 : waitSeconds;
     const input = { task_id: taskId, after, limit: 500, wait_seconds };
     const page = await untilAnswered(() => client.call(taskEvents, input, { signal }), follow, status !== '');
     for (const event of page.events) onEvent(event);
     after = page.events.at(-1)?.seq ?? after;
     if (page.status !== status) onStatus?.(page.status);
     status = page.status;
-    if (page.events.length === 0 && !terminal.has(page.status)) await follow.onQuiet?.();
-    // A last look without news: what comes with the terminal status has been seen.
-    if (terminal.has(status) && page.events.length === 0)
-      return await client.call(taskGet, { task_id: taskId }, { signal });
+    if (page.events.length === 0 && !isOver(page.status)) await follow.onQuiet?.();
+    // A last look without news: what comes with the last status has been seen.
+    if (isOver(status) && page.events.length === 0) return await client.call(taskGet, { task_id: taskId }, { signal });
   }
 }
 
@@ -59,7 +61,10 @@ async function untilAnswered<T>(ask: () => Promise<T>, { signal, onAway }: Follo
   }
 }
 
-/** `task watch`: the steps as they come, then the Result. Ends 0 for a green Task, 1 for a blocked or cancelled one. */
+/**
+ * `task watch`: the steps as they come, then the Result. Ends 0 for a green Task, 1 for one that is blocked, cancelled or green and not
+ * verified, 6 for one that is paused.
+ */
 export async function followTask(run: CommandRun, taskId: string): Promise<void> {
   const { screen, surroundings } = run;
   const client = await run.client();
@@ -84,12 +89,13 @@ export async function followTask(run: CommandRun, taskId: string): Promise<void>
       needs = now;
     },
     onAway: () => screen.say('the farm does not answer; waiting for it'),
-    onStatus: (status) => {
-      if (status === 'paused')
-        screen.say(`the Task is paused: longshore task get ${taskId} tells why; task resume ${taskId} goes on`);
-    },
+    endsPaused: true,
   });
   screen.answer(view);
   screen.show(drawResult(view, screen.paint));
-  if (view.result?.outcome !== 'green') throw new CommandFailed(1);
+  if (view.status === 'paused') {
+    screen.say(`the Task is paused: longshore task get ${taskId} tells why; task resume ${taskId} --yes goes on`);
+    throw new CommandFailed(6);
+  }
+  if (view.result?.outcome !== 'green' || view.result.verified === false) throw new CommandFailed(1);
 }

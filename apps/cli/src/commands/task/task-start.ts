@@ -62,7 +62,10 @@ export function addTaskStart(program: Command, frame: Frame): void {
     .option('--verify <command>', 'line for /bin/sh that the farm runs on the final tree; else that of the repository')
     .option('--no-verify', 'verify nothing, also where the repository has a command')
     .option('--verify-timeout <seconds>', 'time that the command has; else an hour')
-    .option('--provider <kind>', "who does the turns of members that name nobody; else the farm's default")
+    .option(
+      '--provider <kind>',
+      'claude, codex, acp or scripted, for members that name nobody; else the first agent that a machine offers',
+    )
     .option('--account <name>', 'provider account of members that name none')
     .option('--budget <limit>', 'where the Task pauses: 5usd, 2Mtokens, 200requests; repeatable', repeated)
     .option(
