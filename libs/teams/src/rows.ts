@@ -4,7 +4,6 @@ import type {
   Command,
   CommandPurpose,
   CommandRunState,
-  DispatchRequest,
   DispatchResult,
   FileReference,
   MemberCapabilities,
@@ -186,7 +185,6 @@ export interface DispatchRow {
   readonly caused_by: string | null;
   readonly reason: OpenedReason;
   readonly pins: Pins;
-  readonly request: z.output<typeof DispatchRequest>;
   readonly continuation: Continuation | null;
   readonly base: string;
   readonly commit: string | null;

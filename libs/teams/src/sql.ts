@@ -16,7 +16,8 @@ const assignmentColumns = `id, task, member, parent, prompt, files, plan, plan_r
 const commandRunColumns = `id, name, task, assignment, source_dispatch, purpose, base, command, cwd, timeout_seconds, summary, state,
   exit_code, failure_code, detail, epoch, losses, tail, isolation, observed_bytes, written_bytes, output_complete, started_at, due_at,
   ended_at`;
-const dispatchColumns = `id, task, assignment, attempt, caused_by, reason, pins, request, continuation, base, commit,
+/** Without its request, which is large: only its machine reads that. */
+const dispatchColumns = `id, task, assignment, attempt, caused_by, reason, pins, continuation, base, commit,
   closed_reason, opened_at, closed_at`;
 
 /**
@@ -79,6 +80,7 @@ export const workflowSql = {
 
 export const taskSql = {
   lock: statement<TaskRow>('teams.task_lock', `select ${taskColumns} from task where id = $task for update`),
+  lockOnly: statement<{ id: string }>('teams.task_lock_only', `select id from task where id = $task for update`),
   read: statement<TaskRow>('teams.task_read', `select ${taskColumns} from task where id = $task`),
   add: statement<TaskRow>(
     'teams.task_add',
@@ -411,6 +413,11 @@ export const dispatchSql = {
     'teams.dispatch_add',
     `insert into dispatch (id, task, assignment, attempt, caused_by, reason, pins, request, continuation, base)
      values ($id, $task, $assignment, $attempt, $caused_by, $reason, $pins::jsonb, $request::jsonb, $continuation::jsonb, $base)`,
+  ),
+  /** What its machine is given. */
+  given: statement<{ task: string; base: string; request: unknown }>(
+    'teams.dispatch_given',
+    `select task, base, request from dispatch where id = $id`,
   ),
   read: statement<DispatchRow>('teams.dispatch_read', `select ${dispatchColumns} from dispatch where id = $id`),
   current: statement<DispatchRow>(

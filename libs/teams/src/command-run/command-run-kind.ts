@@ -5,7 +5,7 @@ import type { TeamParts } from '../parts.js';
 import type { CommandRunRow, TaskRow } from '../rows.js';
 import { commandRunSql } from '../sql.js';
 import { record } from '../task/events.js';
-import { lockTask } from '../task/lock-task.js';
+import { lockTask, lockTaskOnly } from '../task/lock-task.js';
 import { endRun, type RunEnd } from './end-run.js';
 
 /**
@@ -18,7 +18,7 @@ export function commandRunKind(parts: TeamParts): Kind {
     once: true,
 
     async lockScope(tx, scope) {
-      if (scope !== null) await lockTask(tx, scope);
+      if (scope !== null) await lockTaskOnly(tx, scope);
     },
 
     async prepare(job, end) {

@@ -4,7 +4,7 @@ import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql, rescueSql } from '../sql.js';
 import { record } from '../task/events.js';
-import { lockTask } from '../task/lock-task.js';
+import { lockTaskOnly } from '../task/lock-task.js';
 import { keepBudget } from '../usage/keep-budget.js';
 import { recordUsage } from '../usage/record-usage.js';
 import { completeDispatch, countRecovery, readStanding } from './complete-dispatch.js';
@@ -19,7 +19,7 @@ export function dispatchKind(parts: TeamParts): Kind {
     name: 'dispatch',
 
     async lockScope(tx, scope) {
-      if (scope !== null) await lockTask(tx, scope);
+      if (scope !== null) await lockTaskOnly(tx, scope);
     },
 
     prepare: (job, end) => prepareEnd(parts, job, end),

@@ -56,7 +56,7 @@ interface HeldWork {
 /** What a lease may read: its own Dispatch or Command Run, and nothing else of any Task (H29). */
 async function heldWork(parts: TeamParts, lease: LeaseShown): Promise<HeldWork> {
   if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
-  const dispatch = await parts.database.first(dispatchSql.read, { id: lease.job });
+  const dispatch = await parts.database.first(dispatchSql.given, { id: lease.job });
   if (dispatch) return { ...dispatch, request: DispatchRequest.parse(dispatch.request) };
   const run = await parts.database.first(commandRunSql.read, { id: lease.job });
   if (!run || run.base === null) throw new FarmError('not_available');
