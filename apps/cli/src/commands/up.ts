@@ -67,6 +67,8 @@ export function addUp(program: Command, frame: Frame): void {
 }
 
 function tellFarm(farm: LocalFarm, data: string, workers: number, screen: Screen): void {
+  // another folder than the one that commands look into by themselves
+  const where = data === farmFolder(process.env) ? '' : ` --data ${data}`;
   const join_command = `npm run longshore -- worker --join ${farm.url}`;
   const facts = {
     url: farm.url,
@@ -75,7 +77,7 @@ function tellFarm(farm: LocalFarm, data: string, workers: number, screen: Screen
     logs: join(data, 'logs'),
     workers,
     join_command,
-    ticket_command: 'npm run longshore -- worker invite',
+    ticket_command: `npm run longshore -- worker invite${where}`,
   };
   screen.answer({ ready: true, ...facts });
   screen.show(
@@ -87,7 +89,7 @@ function tellFarm(farm: LocalFarm, data: string, workers: number, screen: Screen
         ['logs', facts.logs],
         ['workers', `${workers} on this machine`],
         ['another one', `${join_command}   (asks for a ticket: ${facts.ticket_command})`],
-        ['look', 'npm run longshore -- status'],
+        ['look', `npm run longshore -- status${where}`],
       ],
       screen.paint,
     ),
