@@ -22,7 +22,7 @@ import {
   newWorkerId,
   TokenRequest,
 } from '#contracts';
-import { bundleFor, emptyBase, importBundle, intakePack, type ObjectStore, openStore } from '#git';
+import { bundleFor, emptyBase, importBundle, intakePack, type ObjectStore, openStore, pinSubmodules } from '#git';
 import { tempDir } from './temp-dir.js';
 
 type ClaimInput = z.output<typeof jobClaim.input>;
@@ -136,6 +136,13 @@ export class StandInController {
 
   async base(bundle?: string): Promise<string> {
     return bundle === undefined ? this.emptyCommit : (await importBundle(this.store, bundle)).head;
+  }
+
+  /** From now on bundles bring the head of this bundle along as a submodule; answers the pin. */
+  async submodule(bundle: string): Promise<string> {
+    const pin = await pinSubmodules(this.store, [(await importBundle(this.store, bundle)).head]);
+    if (pin === undefined) throw new Error('nothing was pinned');
+    return pin;
   }
 
   /** A Command Run on a commit. */
@@ -464,7 +471,7 @@ export class StandInController {
   }
 
   private async sendBundle(job: StandInJob, request: IncomingMessage, response: ServerResponse): Promise<undefined> {
-    const path = await bundleFor(this.store, job.base);
+    const path = await bundleFor(this.store, job.base, { submodules: true });
     const { size } = await stat(path);
     const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
     this.ranges.push(from);

@@ -98,6 +98,10 @@ export const limits = {
   repositoryVariables: 64,
   repositoryVariableBytes: 4096,
   repositorySecretBytes: 16 * 1024,
+  /** Submodules of one base, at all levels; files of their histories together; how deep one may lie in another. */
+  submodules: 64,
+  submodulesBytes: 4 * 1024 ** 3,
+  submoduleLevels: 4,
   sourceObjects: 5_000_000,
   workspaceBytes: 1024 ** 3,
   storeBytes: 16 * 1024 ** 3,

@@ -54,6 +54,12 @@ export const RepositoryCredential = z.discriminatedUnion('kind', [
 ]);
 export type RepositoryCredential = z.output<typeof RepositoryCredential>;
 
+/** What the controller fetches beside the history, for Tasks that start from the repository. */
+const RepositoryFetch = z.strictObject({
+  /** Submodules are checked out in workspaces. */
+  submodules: z.boolean(),
+});
+
 const CredentialKind = z.enum(['none', 'token', 'ssh_key']);
 
 export const RepositoryView = z.strictObject({
@@ -68,6 +74,7 @@ export const RepositoryView = z.strictObject({
   environment: z.record(z.string(), z.string()),
   /** Names only. */
   secrets: z.array(z.string()),
+  fetch: RepositoryFetch,
   /** Fingerprints of the ssh host's known keys. */
   host_keys: z.array(z.string()),
   added_by: z.string(),
@@ -100,6 +107,7 @@ export const repoAdd = contract({
     environment: variables(limits.repositoryVariableBytes).optional(),
     /** For the sandbox only; sealed, never answered. */
     secrets: variables(limits.repositorySecretBytes).optional(),
+    fetch: RepositoryFetch.partial().optional(),
     /** Changes the one of this name: what is not given stays as it is. */
     replace: z.boolean().default(false),
   }),
@@ -176,6 +184,8 @@ export const JobSettings = z.strictObject({
       egress: z.array(z.string()),
       environment: z.record(z.string(), z.string()),
       secrets: z.record(z.string(), z.string()),
+      /** Pin of the submodules that the bundle brings along; absent: they are left empty. */
+      submodules: ObjectId.optional(),
     })
     .nullable(),
 });

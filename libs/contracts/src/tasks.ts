@@ -126,6 +126,8 @@ export const TaskResult = z.strictObject({
   base: ObjectId.nullable(),
   files_changed: z.array(FileChange),
   files_changed_total: z.int(),
+  /** What a person should know of the branch, in sentences. */
+  notes: z.array(z.string()).optional(),
   isolation: IsolationReport.nullable(),
   usage: TaskUsage.nullable(),
   completed_at: z.string(),

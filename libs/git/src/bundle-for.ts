@@ -7,10 +7,13 @@ import { withFolder } from './folders.js';
 import { type GitLimits, gitLimits } from './git-limits.js';
 import { type Oid, requireOid } from './oid.js';
 import { holdsCommit, type ObjectStore } from './store.js';
+import { readSubmodulesRef } from './submodules-ref.js';
 
 interface BundleAsked {
   /** Commits that the asker already has; unknown ones are passed over. */
   readonly have?: readonly Oid[];
+  /** With the submodules that the store has pinned: for a workspace, not for a person. */
+  readonly submodules?: boolean;
   readonly limits?: Partial<GitLimits>;
 }
 
@@ -25,14 +28,17 @@ export async function bundleFor(store: ObjectStore, commit: Oid, asked: BundleAs
     throw new FarmError('not_found', 'The store does not hold this commit.');
   const have = await known(store, asked.have ?? [], commit);
   const cache = join(store.dir, 'bundles');
-  const part = have.length === 0 ? 'whole' : createHash('sha256').update(have.join()).digest('hex').slice(0, 32);
+  const submodules = asked.submodules === true ? await readSubmodulesRef(store.dir) : undefined;
+  const parts = [...have, ...(submodules === undefined ? [] : [submodules])];
+  const part = parts.length === 0 ? 'whole' : createHash('sha256').update(parts.join()).digest('hex').slice(0, 32);
   const path = join(cache, `${commit}-${part}.bundle`);
   if (await touched(path)) return path;
   await dropUnused(cache);
   return withFolder(cache, async (folder) => {
     const draft = join(folder, 'bundle');
     const limits = gitLimits(asked.limits);
-    await writeBundle({ gitDir: store.dir, limits }, { commit, have, path: draft, maxBytes: limits.storeBytes });
+    const wanted = { commit, have, path: draft, maxBytes: limits.storeBytes, ...(submodules && { submodules }) };
+    await writeBundle({ gitDir: store.dir, limits }, wanted);
     await rename(draft, path);
     return path;
   });

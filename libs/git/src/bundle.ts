@@ -2,14 +2,17 @@ import { open } from 'node:fs/promises';
 import { FarmError } from '#contracts';
 import { type GitCall, gitToFile, type WrittenFile } from './git.js';
 import { isOid, type Oid } from './oid.js';
+import { submodulesRef } from './submodules-ref.js';
 
-/** The one ref of every bundle of ours. */
+/** The ref of every bundle of ours. */
 export const bundleRef = 'refs/longshore/base';
 
 interface BundleWanted {
   readonly commit: Oid;
   /** Commits that the reader has; with none the bundle holds the whole history. */
   readonly have?: readonly Oid[];
+  /** Goes along under a ref of its own (see `pinSubmodules`). */
+  readonly submodules?: Oid;
   readonly path: string;
   readonly maxBytes: number;
   /** Sends loose objects as they are: on 20,000 of them a search for deltas takes four times as long as the rest. */
@@ -17,15 +20,15 @@ interface BundleWanted {
 }
 
 /**
- * Writes a bundle of a commit's history with the one ref `refs/longshore/base`. We write the three lines of the header
+ * Writes a bundle of a commit's history with the ref `refs/longshore/base`. We write the three lines of the header
  * ourselves, because `git bundle` names only refs that exist.
  */
 export async function writeBundle(call: GitCall, wanted: BundleWanted): Promise<WrittenFile> {
   const have = wanted.have ?? [];
-  const head = ['# v2 git bundle', ...have.map((oid) => `-${oid} `), `${wanted.commit} ${bundleRef}`, '', ''].join(
-    '\n',
-  );
-  const revisions = [wanted.commit, ...have.map((oid) => `^${oid}`), ''].join('\n');
+  const submodules = wanted.submodules === undefined ? [] : [wanted.submodules];
+  const refs = [`${wanted.commit} ${bundleRef}`, ...submodules.map((oid) => `${oid} ${submodulesRef}`)];
+  const head = ['# v2 git bundle', ...have.map((oid) => `-${oid} `), ...refs, '', ''].join('\n');
+  const revisions = [wanted.commit, ...submodules, ...have.map((oid) => `^${oid}`), ''].join('\n');
   const thin = have.length === 0 ? [] : ['--thin'];
   const window = wanted.quick === true ? ['--window=0'] : [];
   return gitToFile(

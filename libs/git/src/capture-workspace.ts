@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { copyFile, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError } from '#contracts';
 import { type BytePath, fromText, splitPaths, toText } from './byte-path.js';
+import { captureSubmodules } from './capture-submodules.js';
 import { type DiffStat, diffStat, type FileChange } from './diff-stat.js';
 import { withFolder } from './folders.js';
 import { diskFull, git } from './git.js';
 import { type GitLimits, gitLimits } from './git-limits.js';
 import { type Oid, requireOid } from './oid.js';
 import { type OwnCommits, takeOwnCommits } from './own-commits.js';
-import { type IgnoredContent, type Scan, type SkipReason, scanWorkspace } from './scan-workspace.js';
+import { type IgnoredContent, type SkipReason, scanWorkspace } from './scan-workspace.js';
 import { commitTree, holdsCommit, type Person, treeOf } from './store.js';
 import { filesOfTree, indexIn, writeWorkspaceTree } from './workspace-tree.js';
 
@@ -36,7 +38,7 @@ export interface NestedRepository {
    * files of the captured tree.
    */
   readonly head?: Oid;
-  /** For a submodule of the base, whose link stays as it is: a commit of its files, for the pack. */
+  /** For a submodule that was not checked out, whose link stays as it is: a commit of the files found there, for the pack. */
   readonly content?: Oid;
   /** Why the history was left. */
   readonly left?: string;
@@ -64,6 +66,8 @@ export type Capture = CaptureReport &
         readonly total: number;
         /** The agent's head, when it has commits of its own: an extra commit for the pack, never a parent. */
         readonly ownCommits?: Oid;
+        /** Commits of submodules that came with the base: the controller has them. */
+        readonly known: readonly Oid[];
         /** Why the agent's commits were left. Their files are in the capture all the same. */
         readonly ownCommitsLeft?: string;
       }
@@ -75,8 +79,9 @@ export type Capture = CaptureReport &
  * agent's configuration, hooks, fsmonitor, filters, attributes or gitfile. Salvage is the same act.
  *
  * Nested repositories: their files are captured as ordinary files, so that a `git init` in a subfolder loses nothing on the
- * next machine; the history of each goes along as an extra commit. Only where the base has a submodule the link stays, and the
- * files found there become a commit apart.
+ * next machine; the history of each goes along as an extra commit. An unchanged submodule
+ * stays the link that it was; a changed one becomes its files (see `captureSubmodules`). Where submodules were not checked out the
+ * link stays, and files found there become a commit apart.
  *
  * @throws FarmError `workspace_too_large` before anything is read · `disk_full` · `timeout` · `capture_failed`
  */
@@ -110,7 +115,7 @@ async function capture(asked: CaptureAsked, ground: Ground): Promise<Capture> {
     gitDir,
     base: before.files,
     links: new Set(before.links.keys()),
-    known: new Set([...(await namesInIndex(asked, ground)), ...(await namesInHead(gitDir, own, limits))]),
+    known: new Set([...(await namesInIndex(asked, ground, asked.dir)), ...(await namesInHead(gitDir, own, limits))]),
     include: (asked.include ?? []).map(fromText),
     taskDirectory: asked.taskDirectory === undefined ? undefined : fromText(asked.taskDirectory),
     limits,
@@ -119,12 +124,28 @@ async function capture(asked: CaptureAsked, ground: Ground): Promise<Capture> {
     const oid = before.links.get(path);
     return oid === undefined ? [] : [{ path, oid }];
   });
-  const tree = await writeWorkspaceTree({ dir, gitDir, index: indexIn(folder), taken: scan.taken, links, limits });
-  const report = {
-    nested: [...(await nestedOf(asked, ground, scan)), ...(await submodulesOf(asked, ground, scan))],
+  const below = await captureSubmodules({
+    dir,
+    gitDir,
+    links,
+    include: (asked.include ?? []).map(fromText),
+    limits,
+    newIndex: () => indexIn(folder, randomUUID()),
+    namesInIndex: (place) => namesInIndex(asked, ground, place),
+  });
+  const taken = [...scan.taken, ...below.taken];
+  const tree = await writeWorkspaceTree({ dir, gitDir, index: indexIn(folder), taken, links: below.links, limits });
+  const report: CaptureReport = {
+    nested: [
+      ...(await nestedOf(asked, ground, [...scan.nested, ...below.nested])),
+      ...(await submodulesOf(asked, ground, below.foreign)),
+      ...below.changed,
+    ],
     ignored: scan.ignored,
-    skipped: scan.skipped.slice(0, 100).map(({ path, reason }) => ({ path: toText(path), reason })),
-    notCaptured: notCaptured(asked.include ?? [], scan.taken),
+    skipped: [...scan.skipped, ...below.skipped]
+      .slice(0, 100)
+      .map(({ path, reason }) => ({ path: toText(path), reason })),
+    notCaptured: notCaptured(asked.include ?? [], taken),
   };
   const unchanged =
     tree === (await treeOf(gitDir, base)) && report.nested.every(({ content }) => content === undefined);
@@ -141,6 +162,7 @@ async function capture(asked: CaptureAsked, ground: Ground): Promise<Capture> {
     tree,
     files,
     total,
+    known: below.known,
     ...(own.kind === 'taken' ? { ownCommits: own.head } : {}),
     ...(own.kind === 'left' ? { ownCommitsLeft: own.reason } : {}),
     ...report,
@@ -151,17 +173,17 @@ async function capture(asked: CaptureAsked, ground: Ground): Promise<Capture> {
  * Names in the agent's index: what it added in spite of an ignore rule is its work. Only names are believed, and a copy is read,
  * by git with our GIT_DIR.
  */
-async function namesInIndex(asked: CaptureAsked, ground: Ground): Promise<readonly BytePath[]> {
-  const dotGit = join(asked.dir, '.git');
+async function namesInIndex(asked: CaptureAsked, ground: Ground, dir: string): Promise<readonly BytePath[]> {
+  const dotGit = join(dir, '.git');
   const index = join(dotGit, 'index');
   const [folder, file] = await Promise.all([lstat(dotGit).catch(() => undefined), lstat(index).catch(() => undefined)]);
   if (folder?.isDirectory() !== true || file?.isFile() !== true || file.size > ground.limits.gitOutputBytes) return [];
-  const copy = indexIn(ground.folder, 'agents-index');
+  const copy = indexIn(ground.folder, randomUUID());
   await copyFile(index, copy);
   const answer = await git(['ls-files', '-z', '--cached'], {
     gitDir: asked.gitDir,
-    workTree: asked.dir,
-    cwd: asked.dir,
+    workTree: dir,
+    cwd: dir,
     env: { GIT_INDEX_FILE: copy },
     accept: 'any',
     limits: ground.limits,
@@ -177,10 +199,13 @@ async function namesInHead(gitDir: string, own: OwnCommits, limits: GitLimits): 
 /** Repositories with more than this many siblings keep their files and lose only their histories. */
 const nestedMost = 50;
 
-async function nestedOf(asked: CaptureAsked, ground: Ground, scan: Scan): Promise<readonly NestedRepository[]> {
+async function nestedOf(
+  asked: CaptureAsked,
+  ground: Ground,
+  nested: readonly BytePath[],
+): Promise<readonly NestedRepository[]> {
   const found: NestedRepository[] = [];
-  for (const path of [...scan.nested].sort().slice(0, nestedMost))
-    found.push(await nestedAt(asked, ground, toText(path)));
+  for (const path of [...nested].sort().slice(0, nestedMost)) found.push(await nestedAt(asked, ground, toText(path)));
   return found;
 }
 
@@ -190,9 +215,13 @@ async function nestedAt(asked: CaptureAsked, ground: Ground, path: string): Prom
   return own.kind === 'left' ? { path, left: own.reason } : { path };
 }
 
-async function submodulesOf(asked: CaptureAsked, ground: Ground, scan: Scan): Promise<readonly NestedRepository[]> {
+async function submodulesOf(
+  asked: CaptureAsked,
+  ground: Ground,
+  links: readonly BytePath[],
+): Promise<readonly NestedRepository[]> {
   const found: NestedRepository[] = [];
-  for (const link of [...scan.links].sort()) {
+  for (const link of [...links].sort()) {
     const path = toText(link);
     const dir = join(asked.dir, path);
     if ((await readdir(dir)).length > 0)

@@ -9,6 +9,7 @@ import { type GitLimits, gitLimits } from './git-limits.js';
 import { layIn } from './lay-in.js';
 import { type Oid, requireOid } from './oid.js';
 import type { Person } from './store.js';
+import { laySubmodules } from './submodules.js';
 import { indexIn } from './workspace-tree.js';
 
 export interface WorkspaceWanted {
@@ -25,6 +26,8 @@ export interface WorkspaceWanted {
   readonly author: Person;
   /** Names that the agent's git does not show, such as the task directory. */
   readonly exclude?: readonly string[];
+  /** Of `keepBase`: submodules that came with the base are laid in, each with a `.git` of its own. */
+  readonly modules?: string;
   readonly limits?: Partial<GitLimits>;
 }
 
@@ -56,5 +59,7 @@ export async function cloneWorkspace(wanted: WorkspaceWanted): Promise<{ readonl
     await writeAgentRepository(dotGit, gitDir, 'copy');
     await pointAgentRepository({ dotGit, base, branch, index, author, exclude });
   });
+  const { modules } = wanted;
+  if (modules !== undefined) await laySubmodules({ dir, gitDir, base, modules, name, author, limits });
   return { branch };
 }

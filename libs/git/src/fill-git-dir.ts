@@ -2,10 +2,12 @@ import { copyFile, link, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError } from '#contracts';
 import { bundleRef, readBundleHeader } from './bundle.js';
+import { git } from './git.js';
 import type { GitLimits } from './git-limits.js';
 import type { Oid } from './oid.js';
 import { indexPack, inQuarantine } from './quarantine.js';
 import { holdsCommit, initBare } from './store.js';
+import { copySubmodulesRef, submodulesRef } from './submodules-ref.js';
 
 /** Takes the bundle into our GIT_DIR, made first when it is not there. A bundle that is not needed is not asked for. */
 export async function fillGitDir(
@@ -37,6 +39,8 @@ export async function fillGitDir(
     });
     await quarantine.admit();
   });
+  const submodules = header.refs.find(({ name }) => name === submodulesRef);
+  if (submodules) await git(['update-ref', submodulesRef, submodules.oid], { gitDir, durable: false });
 }
 
 /**
@@ -49,6 +53,7 @@ export async function linkGitDir(from: string, to: string): Promise<void> {
   for (const name of ['config', 'info/attributes']) await copyFile(join(from, name), join(to, name));
   const packs = await readdir(join(from, 'objects', 'pack'));
   for (const name of packs) await link(join(from, 'objects', 'pack', name), join(to, 'objects', 'pack', name));
+  await copySubmodulesRef(from, to);
   // last: it says that the rest is there
   await copyFile(join(from, 'HEAD'), join(to, 'HEAD'));
 }

@@ -4,6 +4,7 @@ import { git } from './git.js';
 import type { GitLimits } from './git-limits.js';
 import type { Oid } from './oid.js';
 import { scanWorkspace } from './scan-workspace.js';
+import { submodulesOf } from './submodules-ref.js';
 import { filesOfTree, writeWorkspaceTree } from './workspace-tree.js';
 
 export interface Laying {
@@ -26,7 +27,11 @@ export async function layIn(laying: Laying): Promise<void> {
   const { dir, gitDir, base, index, limits } = laying;
   const { files } = await filesOfTree(gitDir, base, limits);
   const nothing = new Set<BytePath>();
-  const kept = (path: BytePath): boolean => laying.keep.some((name) => path === name || path.startsWith(`${name}/`));
+  // what lies in a submodule is laid in by itself; something else in the place of its folder goes
+  const submodules = await submodulesOf(gitDir, base, limits);
+  const kept = (path: BytePath): boolean =>
+    laying.keep.some((name) => path === name || path.startsWith(`${name}/`)) ||
+    submodules.some((submodule) => path.startsWith(`${submodule.path}/`));
   const remove = (path: BytePath): Promise<void> =>
     rm(bytesOf(`${fromText(dir)}/${path}`), { recursive: true, force: true });
   const scan = await scanWorkspace({

@@ -11,6 +11,8 @@ export interface PackWanted {
   readonly extra?: readonly Oid[];
   /** What the controller has: left out. */
   readonly base: Oid;
+  /** Commits that it has beside the base. */
+  readonly known?: readonly Oid[];
   /** The file to write. */
   readonly out: string;
   readonly limits?: Partial<GitLimits>;
@@ -23,11 +25,12 @@ export interface PackWanted {
  */
 export async function packFor(wanted: PackWanted): Promise<WrittenFile> {
   const limits = gitLimits(wanted.limits);
+  const known = [wanted.base, ...(wanted.known ?? [])].map((oid) => `^${requireOid(oid)}\n`).join('');
   const tips = [wanted.commit, ...(wanted.extra ?? [])].map(requireOid);
   await rm(wanted.out, { force: true });
   return gitToFile(
     ['pack-objects', '--quiet', '--revs', '--thin', '--delta-base-offset', '--stdout'],
-    { gitDir: wanted.gitDir, limits, input: `${tips.join('\n')}\n^${requireOid(wanted.base)}\n` },
+    { gitDir: wanted.gitDir, limits, input: `${tips.join('\n')}\n${known}` },
     { path: wanted.out, maxBytes: limits.packBytes },
   ).catch((fault: unknown) => {
     if (!(fault instanceof FarmError) || fault.code !== 'too_large') throw fault;

@@ -7,6 +7,7 @@ import { type GitLimits, gitLimits } from './git-limits.js';
 import { layIn } from './lay-in.js';
 import { type Oid, requireOid } from './oid.js';
 import { type Person, treeOf } from './store.js';
+import { keepModules, laySubmoduleFiles, laySubmodules } from './submodules.js';
 import { indexIn } from './workspace-tree.js';
 
 /*
@@ -22,6 +23,8 @@ interface BaseWanted {
   readonly gitDir: string;
   /** Folder that gets a `.git` for the agent, whose packs are those of `gitDir`: for a layer that is never written. */
   readonly layer: string;
+  /** Folder that gets a repository for each submodule that came with the base. */
+  readonly modules?: string;
   readonly limits?: Partial<GitLimits>;
 }
 
@@ -32,7 +35,9 @@ interface BaseWanted {
  */
 export async function keepBase(wanted: BaseWanted): Promise<{ readonly tree: Oid }> {
   const base = requireOid(wanted.base);
-  await fillGitDir(wanted.gitDir, wanted.bundle, base, gitLimits(wanted.limits));
+  const limits = gitLimits(wanted.limits);
+  await fillGitDir(wanted.gitDir, wanted.bundle, base, limits);
+  if (wanted.modules !== undefined) await keepModules(wanted.gitDir, base, wanted.modules, limits);
   await mkdir(wanted.layer, { recursive: true });
   await writeAgentRepository(join(wanted.layer, '.git'), wanted.gitDir, 'link');
   return { tree: await treeOf(wanted.gitDir, base) };
@@ -53,7 +58,7 @@ interface FilesWanted {
 }
 
 /**
- * Lays the files of the base into a folder, without a `.git`. On a used folder: files that are not in the base go, ignored ones
+ * Lays the files of the base and of its submodules into a folder, without a `.git`. On a used folder: files that are not in the base go, ignored ones
  * stay.
  *
  * @throws FarmError `disk_full` · `timeout`
@@ -65,6 +70,7 @@ export async function layFiles({ dir, gitDir, base, index, limits }: FilesWanted
     await layIn({ dir, gitDir, base: requireOid(base), index: made, limits: gitLimits(limits), keep: [] });
     await copyFile(made, index);
   });
+  await laySubmoduleFiles({ dir, gitDir, base: requireOid(base), limits: gitLimits(limits) });
 }
 
 interface HeadWanted {
@@ -77,6 +83,9 @@ interface HeadWanted {
   readonly exclude?: readonly string[];
   /** Index of the files as they lie there. */
   readonly index: string;
+  /** Where submodules came with the base: our GIT_DIR, and the folder of `keepBase`. */
+  readonly submodules?: { readonly gitDir: string; readonly modules: string };
+  readonly limits?: Partial<GitLimits>;
 }
 
 /** Gives a workspace that was put together from layers its branch, author and index. */
@@ -90,4 +99,7 @@ export async function layAgentHead(wanted: HeadWanted): Promise<void> {
     exclude: exclude ?? [],
     index,
   });
+  const { submodules } = wanted;
+  if (submodules)
+    await laySubmodules({ dir: wanted.dir, base, name, author, limits: gitLimits(wanted.limits), ...submodules });
 }

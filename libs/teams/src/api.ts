@@ -51,6 +51,7 @@ type TaskResult = NonNullable<OutputOf<typeof taskGet>['result']>;
 export interface PreparedView {
   readonly files_changed: TaskResult['files_changed'];
   readonly files_changed_total: number;
+  readonly notes?: TaskResult['notes'];
 }
 
 /** The team runtime, as a controller uses it. Functions with `tx` are parts of the caller's transaction. */

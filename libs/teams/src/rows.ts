@@ -68,6 +68,7 @@ export interface RepositoryRow {
 export interface RepositorySettings {
   readonly setup?: string | undefined;
   readonly verify?: string | undefined;
+  readonly fetch?: { readonly submodules?: boolean | undefined } | undefined;
   readonly egress: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }

@@ -1,10 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { limits } from '#contracts';
 import { bundleCheckout } from '#git';
 import { aWorker } from '../../../../test/support/a-worker.js';
-import { aRepository, type Content } from '../../../../test/support/repositories.js';
+import { aRepository, type Content, plainGit } from '../../../../test/support/repositories.js';
 import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
@@ -229,6 +229,30 @@ describe('a command on a worker', () => {
       expect(JSON.stringify([worker.events(), job.completed]) + worker.process.stderr()).not.toContain('secret-canary');
     },
   );
+
+  it('finds the submodules of its tree checked out, and clean', async () => {
+    const inner = aRepository({ 'inner.txt': 'inner\n' });
+    const top = aRepository({ 'a.txt': 'a\n' });
+    plainGit(top, [
+      'update-index',
+      '--add',
+      '--cacheinfo',
+      `160000,${plainGit(inner, ['rev-parse', 'HEAD'])},libs/inner`,
+    ]);
+    plainGit(top, ['commit', '-q', '-m', 'Link']);
+    mkdirSync(join(top, 'libs/inner'), { recursive: true });
+    const farm = await StandInController.open();
+    const bundleOf = async (dir: string) =>
+      (await bundleCheckout({ dir, out: join(tempDir('bundle'), 'source.bundle') })).bundle;
+    const submodules = await farm.submodule(await bundleOf(inner));
+    farm.repository = { ...repository, setup: null, environment: {}, secrets: {}, submodules };
+    const job = farm.addCommand(
+      { command: { kind: 'shell', command: 'cat libs/inner/inner.txt; git status -s; git -C libs/inner status -s' } },
+      await farm.base(await bundleOf(top)),
+    );
+    await (await aWorker(farm)).until('completed');
+    expect(saidBy(job)).toBe('inner\n');
+  });
 
   it('H35 says that the setup command failed, and why, without a secret, and runs on the bare tree', async () => {
     const { farm, shell } = await aFarm();

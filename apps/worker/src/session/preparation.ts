@@ -134,16 +134,17 @@ export async function layOut(
   folder: DispatchFolder,
   payload: LaidOut,
   signal: AbortSignal,
-  ground: Pick<Surroundings, 'scope' | 'setup'> = {},
+  ground: Pick<Surroundings, 'scope' | 'setup' | 'submodules'> = {},
 ): Promise<Isolation> {
-  const wanted = { job: lease.job, base: payload.base, jobToken: () => lease.token, signal };
+  const { submodules } = ground;
+  const wanted = { job: lease.job, base: payload.base, submodules, jobToken: () => lease.token, signal };
   const surroundings = { ...ground, bundle: () => bundles.get(wanted), signal };
   try {
     return await materialise(workspaces, folder, payload, surroundings);
   } catch (error) {
     if (error instanceof FarmError && error.code === 'internal') await requireGit();
     if (!(error instanceof FarmError) || error.code !== 'source_refused') throw error;
-    await bundles.drop(payload.base);
+    await bundles.drop(wanted);
     return materialise(workspaces, folder, payload, surroundings);
   }
 }

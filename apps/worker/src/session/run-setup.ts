@@ -28,11 +28,12 @@ export function groundOf(
   folder: DispatchFolder,
   settings: RepositorySettings,
   walls: JobWalls,
-): Pick<Surroundings, 'scope' | 'setup'> {
+): Pick<Surroundings, 'scope' | 'setup' | 'submodules'> {
   if (settings === null) return {};
-  const { project, origin, setup } = settings;
+  const { project, origin, setup, submodules } = settings;
   return {
     scope: { project, origin, sandbox: walls.rung },
+    ...(submodules !== undefined && { submodules }),
     ...(setup !== null && {
       setup: {
         command: setup,

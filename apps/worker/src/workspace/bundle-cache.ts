@@ -15,9 +15,14 @@ const keptMost = 16;
 interface Wanted {
   readonly job: string;
   readonly base: string;
+  /** Another bundle, with these in it. */
+  readonly submodules?: string | undefined;
   readonly jobToken: () => string;
   readonly signal: AbortSignal;
 }
+
+const nameOf = ({ base, submodules }: Pick<Wanted, 'base' | 'submodules'>): string =>
+  submodules === undefined ? base : `${base}-${submodules}`;
 
 /** Bundles of bases as files, by commit: fetched once, resumed where a download broke off, shared by all Dispatches from that base. */
 export class BundleCache {
@@ -30,30 +35,30 @@ export class BundleCache {
 
   /** @throws FarmError what the farm decided · the abort's reason */
   async get(wanted: Wanted): Promise<string> {
-    const path = join(this.folder, `${wanted.base}.bundle`);
+    const path = join(this.folder, `${nameOf(wanted)}.bundle`);
     if (await touched(path)) return path;
-    const running = this.fetching.get(wanted.base) ?? this.start(wanted, path);
+    const running = this.fetching.get(nameOf(wanted)) ?? this.start(wanted, path);
     return running.catch((error: unknown) => {
       // somebody else's download ended with their Dispatch: ours goes on from there
       wanted.signal.throwIfAborted();
-      if (this.fetching.has(wanted.base)) throw error;
+      if (this.fetching.has(nameOf(wanted))) throw error;
       return this.start(wanted, path);
     });
   }
 
   /** It did not hold what it should: fetch it whole next time. */
-  async drop(base: string): Promise<void> {
-    for (const end of ['bundle', 'part']) await rm(join(this.folder, `${base}.${end}`), { force: true });
+  async drop(wanted: Pick<Wanted, 'base' | 'submodules'>): Promise<void> {
+    for (const end of ['bundle', 'part']) await rm(join(this.folder, `${nameOf(wanted)}.${end}`), { force: true });
   }
 
   private start(wanted: Wanted, path: string): Promise<string> {
-    const running = this.fetch(wanted, path).finally(() => this.fetching.delete(wanted.base));
-    this.fetching.set(wanted.base, running);
+    const running = this.fetch(wanted, path).finally(() => this.fetching.delete(nameOf(wanted)));
+    this.fetching.set(nameOf(wanted), running);
     return running;
   }
 
   private async fetch(wanted: Wanted, path: string): Promise<string> {
-    const part = join(this.folder, `${wanted.base}.part`);
+    const part = join(this.folder, `${nameOf(wanted)}.part`);
     await untilAnswered(() => this.download(wanted, part), { signal: wanted.signal });
     await rename(part, path);
     await this.dropOldest();

@@ -30,5 +30,5 @@ export function packOf(
 ): Promise<WrittenFile> {
   const nested = capture.nested.flatMap(({ head, content }) => [head, content]);
   const extra = [capture.ownCommits, ...nested].filter((oid) => oid !== undefined);
-  return packFor({ gitDir: folder.git, commit: capture.commit, base, out: folder.pack, extra });
+  return packFor({ gitDir: folder.git, commit: capture.commit, base, out: folder.pack, extra, known: capture.known });
 }

@@ -29,6 +29,8 @@ export type Isolation = Omit<IsolationReport, 'capture_ms' | 'bytes'>;
 export interface WorkspaceWanted {
   readonly folder: DispatchFolder;
   readonly base: string;
+  /** Pin of the submodules that the bundle brings along; they are laid out too. */
+  readonly submodules?: string;
   /** The branch becomes `longshore/<name>`; commits of whoever works there are by that name. */
   readonly name: string;
   /** Names that the agent's git does not show, such as the Task directory. */
@@ -196,7 +198,7 @@ export class Workspaces {
       }
       await this.reopen(folder);
       for (const name of wanted.exclude) await clearTaskDirectory(folder.work, name);
-      await this.lay(wanted);
+      await this.layAgain(wanted);
       return { backend: note.backend, warm: true, setup: note.setup };
     } catch (error) {
       // the way from the beginning is always open
@@ -209,11 +211,11 @@ export class Workspaces {
 
   /** A sentence: why this backend does not work after all. */
   private async tryOne(backend: Backend, wanted: WorkspaceWanted, reasons: string[]): Promise<Made | string> {
-    const { folder, base, bundle, signal } = wanted;
+    const { folder, base, submodules, bundle, signal } = wanted;
     await clearAway(folder);
     await mkdir(folder.work, { recursive: true, mode: 0o700 });
     try {
-      return await this.layers.useRepository(base, bundle, signal, (repository) =>
+      return await this.layers.useRepository({ base, submodules }, bundle, signal, (repository) =>
         this.above(backend, repository, wanted, reasons),
       );
     } catch (error) {
@@ -228,22 +230,22 @@ export class Workspaces {
     wanted: WorkspaceWanted,
     reasons: string[],
   ): Promise<Made | string> {
-    const { folder, base, scope, setup, signal } = wanted;
+    const { folder, base, submodules, scope, setup, signal } = wanted;
     await gitDirFrom(repositoryAt(repository.path).git, folder.git);
     const work = async (template: Taken, done: SetupDone): Promise<Made> => {
-      await this.make(wanted, { backend, repository: repository.key, template: template.key, setup: done });
+      await this.make(wanted, repository, { backend, repository: repository.key, template: template.key, setup: done });
       return { backend, warm: !template.fresh, setup: done };
     };
     const bare = (done: SetupDone): Promise<Made> =>
       // a checkout of its own costs a clone no more than a template and a copy of it
       backend === 'clone'
-        ? this.checkOut(wanted, repository.fresh, done)
-        : this.layers.useTemplate(repository, { scope, base, setup: undefined, signal }, (template) =>
+        ? this.checkOut(wanted, repository, done)
+        : this.layers.useTemplate(repository, { scope, base, submodules, setup: undefined, signal }, (template) =>
             work(template, done),
           );
     if (setup === undefined) return bare('none');
     try {
-      return await this.layers.useTemplate(repository, { scope, base, setup, signal }, (template) =>
+      return await this.layers.useTemplate(repository, { scope, base, submodules, setup, signal }, (template) =>
         work(template, 'done'),
       );
     } catch (error) {
@@ -254,7 +256,11 @@ export class Workspaces {
     }
   }
 
-  private async make(wanted: WorkspaceWanted, note: LayerNote & { readonly template: string }): Promise<void> {
+  private async make(
+    wanted: WorkspaceWanted,
+    repository: Taken,
+    note: LayerNote & { readonly template: string },
+  ): Promise<void> {
     const { folder } = wanted;
     const { backend, template, setup } = note;
     const { tree, index } = templateAt(this.layers.templates.pathOf(template));
@@ -262,20 +268,37 @@ export class Workspaces {
       await writeLayerNote(folder.path, note);
       await this.mount(folder, note);
       const { base, name, exclude } = wanted;
-      return layAgentHead({ dir: folder.work, base, name, author: authorOf(name), exclude, index });
+      const head = { dir: folder.work, base, name, author: authorOf(name), exclude, index };
+      const { modules } = repositoryAt(repository.path);
+      return layAgentHead({
+        ...head,
+        ...(wanted.submodules !== undefined && { submodules: { gitDir: folder.git, modules } }),
+      });
     }
     await writeLayerNote(folder.path, { backend, setup });
     await copyTree(tree, folder.work, backend === 'reflink' ? 'always' : 'auto');
-    return this.lay(wanted);
+    return this.lay(wanted, repository);
   }
 
-  private async checkOut(wanted: WorkspaceWanted, fresh: boolean, setup: SetupDone): Promise<Made> {
+  private async checkOut(wanted: WorkspaceWanted, repository: Taken, setup: SetupDone): Promise<Made> {
     await writeLayerNote(wanted.folder.path, { backend: 'clone', setup });
-    await this.lay(wanted);
-    return { backend: 'clone', warm: !fresh, setup };
+    await this.lay(wanted, repository);
+    return { backend: 'clone', warm: !repository.fresh, setup };
   }
 
-  private async lay({ folder, base, name, exclude, bundle }: WorkspaceWanted): Promise<void> {
+  /** Into a workspace that was kept. Its submodules come out of the base's layer. */
+  private async layAgain(wanted: WorkspaceWanted): Promise<void> {
+    const { base, submodules, bundle, signal } = wanted;
+    if (submodules === undefined) return this.lay(wanted);
+    return this.layers.useRepository({ base, submodules }, bundle, signal, (repository) =>
+      this.lay(wanted, repository),
+    );
+  }
+
+  private async lay(
+    { folder, base, name, exclude, bundle, submodules }: WorkspaceWanted,
+    repository?: Taken,
+  ): Promise<void> {
     await cloneWorkspace({
       bundle,
       base,
@@ -284,6 +307,7 @@ export class Workspaces {
       name,
       author: authorOf(name),
       exclude,
+      ...(repository && submodules !== undefined && { modules: repositoryAt(repository.path).modules }),
     });
   }
 

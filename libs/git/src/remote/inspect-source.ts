@@ -1,3 +1,4 @@
+import { FarmError } from '#contracts';
 import { git, gitLines } from '../git.js';
 import { type GitLimits, gitLimits } from '../git-limits.js';
 import type { Oid } from '../oid.js';
@@ -48,6 +49,30 @@ export async function inspectSource(
     lfs: tracked ? await findPointers(gitDir, files, limits) : { files: 0, bytes: 0, paths: [] },
     submodules: links.length === 0 ? [] : await nameSubmodules(gitDir, commit, links, limits),
   };
+}
+
+/**
+ * Links to submodules of a commit, as its own .gitmodules names their URLs: read as a blob, and nothing of it is run.
+ *
+ * @throws FarmError `source_refused` where there are more than `most`
+ */
+export async function listSubmodules(
+  gitDir: string,
+  commit: Oid,
+  most: number,
+  changed: Partial<GitLimits> = {},
+): Promise<SourceReport['submodules']> {
+  const limits = gitLimits(changed);
+  const links: Entry[] = [];
+  for await (const entry of entriesOf(gitDir, commit, limits)) {
+    if (entry.mode !== '160000') continue;
+    links.push(entry);
+    if (links.length > most)
+      throw new FarmError('source_refused', 'The repository has more submodules than the limit.', {
+        hint: 'Register it without --submodules.',
+      });
+  }
+  return links.length === 0 ? [] : nameSubmodules(gitDir, commit, links, limits);
 }
 
 /** One line for each: `-z` would come as one line for all, and a path with a line end is quoted here and found nowhere. */

@@ -31,7 +31,8 @@ export function openRoads(parts: TeamParts): Roads {
     async bundle(lease, have) {
       const { task, base } = await heldWork(parts, lease);
       const store = await storeOf(parts, task);
-      return fileToSend(await bundleFor(store, base, { have, limits: parts.gitLimits ?? {} }));
+      const asked = { have, submodules: true, limits: parts.gitLimits ?? {} };
+      return fileToSend(await bundleFor(store, base, asked));
     },
 
     takePack: (lease, commit, body) => takePack(parts, lease, commit, body),

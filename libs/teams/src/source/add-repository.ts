@@ -93,6 +93,7 @@ function settingsOf(wanted: Wanted, known: RepositorySettings | undefined): Repo
   return {
     setup: wanted.setup === undefined ? known?.setup : (wanted.setup ?? undefined),
     verify: wanted.verify === undefined ? known?.verify : (wanted.verify ?? undefined),
+    fetch: { ...known?.fetch, ...wanted.fetch },
     egress: wanted.egress ?? known?.egress ?? [],
     environment: wanted.environment ?? known?.environment ?? {},
   };

@@ -89,20 +89,24 @@ function notesOf(now: RepositoryRow, before: RepositoryRow, report: SourceReport
     notes.push(
       'The ssh host was met for the first time; from now on it must show the same key. Compare its fingerprint.',
     );
-  if (report) notes.push(...pointedNotes(report));
+  if (report) notes.push(...pointedNotes(report, now.settings.fetch?.submodules === true));
   return notes;
 }
 
 /** What workspaces will not hold, in sentences. */
-export function pointedNotes({ lfs, submodules }: SourceReport): readonly string[] {
+export function pointedNotes({ lfs, submodules }: SourceReport, fetchesSubmodules: boolean): readonly string[] {
   const notes: string[] = [];
   if (lfs.files > 0)
     notes.push(
       `${lfs.files} ${lfs.files === 1 ? 'file is' : 'files are'} kept by git-lfs: workspaces hold the pointers, and nothing fetches them.`,
     );
-  if (submodules.length > 0)
+  if (submodules.length > 0 && fetchesSubmodules)
     notes.push(
-      `${submodules.length} ${submodules.length === 1 ? 'submodule is' : 'submodules are'} left empty in workspaces: nothing fetches ${submodules.length === 1 ? 'it' : 'them'}.`,
+      `${submodules.length} ${submodules.length === 1 ? 'submodule is' : 'submodules are'} checked out in workspaces. What is changed in one comes back as files in place of its link.`,
+    );
+  else if (submodules.length > 0)
+    notes.push(
+      `${submodules.length} ${submodules.length === 1 ? 'submodule is' : 'submodules are'} left empty in workspaces: nothing fetches ${submodules.length === 1 ? 'it' : 'them'} (longshore repo add --replace --submodules does).`,
     );
   return notes;
 }

@@ -1,7 +1,9 @@
 import type { JobSettings } from '#contracts';
+import { pinnedSubmodules } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { repositorySql } from '../sql.js';
+import { storeOf } from '../task/task-store.js';
 import { secretPlace } from './add-repository.js';
 import { repositoryOf } from './repository-of.js';
 
@@ -12,9 +14,11 @@ import { repositoryOf } from './repository-of.js';
 export async function readJobSettings(parts: TeamParts, task: TaskRow): Promise<JobSettings> {
   const { source } = task;
   if (source.kind !== 'repository') return { repository: null };
+  const pinned = await pinnedSubmodules(await storeOf(parts, task.id));
+  const submodules = pinned === undefined ? {} : { submodules: pinned };
   const row = await repositoryOf(parts.database, source);
   if (!row) {
-    const nothing = { setup: null, verify: null, egress: [], environment: {}, secrets: {} };
+    const nothing = { setup: null, verify: null, egress: [], environment: {}, secrets: {}, ...submodules };
     return { repository: { name: source.name, project: 'default', origin: source.url, ...nothing } };
   }
   const sealed = await parts.database.all(repositorySql.secrets, { id: row.id });
@@ -29,6 +33,7 @@ export async function readJobSettings(parts: TeamParts, task: TaskRow): Promise<
       egress: [...row.settings.egress],
       environment: { ...row.settings.environment },
       secrets: Object.fromEntries(secrets),
+      ...submodules,
     },
   };
 }

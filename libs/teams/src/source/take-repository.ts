@@ -1,12 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { FarmError } from '#contracts';
 import {
-  bundleOfMirror,
   commitOf,
   fetchMirror,
-  importBundle,
   inspectSource,
   listRemote,
   type ObjectStore,
@@ -15,15 +10,19 @@ import {
 } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { RepositorySource } from '../rows.js';
+import { giveToStore, tooSlow } from './give-to-store.js';
 import { inMirror, scratchOf } from './mirrors.js';
 import { keepHostKeys, type Origin, openRemote } from './open-remote.js';
 import { repositoryOf } from './repository-of.js';
+import { type FetchedSubmodule, takeSubmodules } from './take-submodules.js';
 
 export interface TakenSource {
   readonly base: string;
   /** What was asked for, resolved. */
   readonly ref: string;
   readonly report: SourceReport;
+  /** Fetched too, those within others among them. */
+  readonly submodules: readonly FetchedSubmodule[];
 }
 
 /**
@@ -39,6 +38,18 @@ export async function takeRepository(
   source: RepositorySource,
   signal: AbortSignal,
 ): Promise<TakenSource | undefined> {
+  const taken = await takeBase(parts, store, source, signal);
+  if (!taken) return undefined;
+  const submodules = await takeSubmodules(parts, store, { source, base: taken.base, signal });
+  return submodules && { ...taken, submodules };
+}
+
+async function takeBase(
+  parts: TeamParts,
+  store: ObjectStore,
+  source: RepositorySource,
+  signal: AbortSignal,
+): Promise<Omit<TakenSource, 'submodules'> | undefined> {
   const origin = await originOf(parts, source);
   const { remote, mirror } = await openRemote(parts, origin);
   const limits = parts.gitLimits ?? {};
@@ -55,36 +66,10 @@ export async function takeRepository(
         });
       }
       const base = await commitOf(dir, ref);
-      await giveTo(store, { dir, scratch, commit: base, limits });
+      await giveToStore(store, { dir, scratch, commit: base, limits });
       return { base, ref, report: await inspectSource(store.dir, base, limits) };
     }),
   );
-}
-
-function tooSlow(error: unknown): never {
-  if (!(error instanceof FarmError) || error.code !== 'timeout') throw error;
-  throw new FarmError(
-    'source_unavailable',
-    'The origin did not send the repository in the time that a fetch may take.',
-    {
-      hint: 'Resume the Task to try again, or start from a checkout of your own.',
-      cause: error,
-    },
-  );
-}
-
-/** As a bundle of the whole history, judged like one that a person sends. */
-async function giveTo(
-  store: ObjectStore,
-  from: { dir: string; scratch: string; commit: string; limits: NonNullable<TeamParts['gitLimits']> },
-): Promise<void> {
-  const path = join(from.scratch, `${randomUUID()}.bundle`);
-  try {
-    await bundleOfMirror(from.dir, { commit: from.commit, path, limits: from.limits });
-    await importBundle(store, path, { limits: from.limits });
-  } finally {
-    await rm(path, { force: true });
-  }
 }
 
 async function originOf(parts: TeamParts, source: RepositorySource): Promise<Origin> {

@@ -130,13 +130,15 @@ function begin(parts: TeamParts, id: string, { base, taken }: { base: string; ta
 }
 
 /** What the record says of the source: where it was, and what the commit only points to. */
-function factsOf({ ref, report }: TakenSource): Readonly<Record<string, unknown>> {
+function factsOf({ ref, report, submodules: fetched }: TakenSource): Readonly<Record<string, unknown>> {
   const { lfs, submodules } = report;
   return {
     ref,
-    notes: pointedNotes(report),
+    notes: pointedNotes(report, fetched.length > 0),
     ...(lfs.files > 0 && { lfs: { files: lfs.files, bytes: lfs.bytes } }),
-    ...(submodules.length > 0 && { submodules: submodules.map(({ path, commit }) => ({ path, commit })) }),
+    ...(submodules.length > 0 && {
+      submodules: (fetched.length > 0 ? fetched : submodules).map(({ path, commit }) => ({ path, commit })),
+    }),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   PauseReason,
   type taskGet,
 } from '#contracts';
-import { diffStat } from '#git';
+import { changedSubmodules, diffStat } from '#git';
 import type { Queries, Transaction } from '#store';
 import { pauseText } from '../account/place-accounts.js';
 import type { PreparedView } from '../api.js';
@@ -35,7 +35,8 @@ export async function prepareView(parts: TeamParts, id: string): Promise<Prepare
   if (task?.status !== 'completed' || task.root_assignment === null) return nothingChanged;
   const root = await parts.database.first(assignmentSql.read, { id: task.root_assignment });
   if (!root || root.line_head === root.line_base) return nothingChanged;
-  const { files, total } = await diffStat(await storeOf(parts, id), root.line_base, root.line_head, {
+  const store = await storeOf(parts, id);
+  const { files, total } = await diffStat(store, root.line_base, root.line_head, {
     most: limits.filesChanged,
   });
   return {
@@ -46,6 +47,24 @@ export async function prepareView(parts: TeamParts, id: string): Promise<Prepare
       deletions: binary ? null : deletions,
     })),
     files_changed_total: total,
+    ...notesOf(await changedSubmodules(store, root.line_base, root.line_head)),
+  };
+}
+
+/** What became of submodules that somebody changed: whoever takes the branch must know that their links are no longer in it. */
+function notesOf(changed: Awaited<ReturnType<typeof changedSubmodules>>): Pick<PreparedView, 'notes'> {
+  if (changed.length === 0) return {};
+  const files = changed.filter(({ now }) => now === 'files').map(({ path }) => path);
+  const gone = changed.filter(({ now }) => now === 'gone').map(({ path }) => path);
+  return {
+    notes: [
+      ...(files.length === 0
+        ? []
+        : [
+            `Changed in submodules, whose origins the farm does not write: ${files.join(', ')}. The branch holds all their files in place of the link. Commit the changes in the submodule itself, then set the link anew.`,
+          ]),
+      ...(gone.length === 0 ? [] : [`The link to a submodule was removed: ${gone.join(', ')}.`]),
+    ],
   };
 }
 

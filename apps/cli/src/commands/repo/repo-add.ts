@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { FarmError, repoAdd } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
@@ -15,6 +15,7 @@ interface AddFlags extends SecretFlags {
   readonly verify?: string;
   readonly egress?: readonly string[];
   readonly env?: readonly string[];
+  readonly submodules?: boolean;
   readonly replace?: boolean;
   readonly check?: boolean;
 }
@@ -43,6 +44,8 @@ export function addRepoAdd(program: Command, frame: Frame): void {
       'a secret variable of the sandbox, from a file or `-`; repeatable, `none` forgets all',
       many,
     )
+    .option('--submodules', 'check submodules out in workspaces too; `--no-submodules` leaves them empty')
+    .addOption(new Option('--no-submodules').hideHelp())
     .option('--replace', 'change the one of this name: what is not given stays')
     .option('--no-check', 'do not ask the origin whether it works');
   runs<AddFlags>(command, frame, async (run, flags, [name, url]) => {
@@ -83,6 +86,7 @@ async function inputOf(
     replace,
     environment: flags.env && Object.fromEntries(withoutNone(flags.env).map(pairOf)),
     secrets: await readSecrets(flags.secretFile && withoutNone(flags.secretFile), surroundings),
+    fetch: flags.submodules === undefined ? undefined : { submodules: flags.submodules },
     credential: await readCredential(flags, surroundings),
     host_keys: flags.hostKeys && (await readNamedText(flags.hostKeys, surroundings)),
   });

@@ -83,6 +83,7 @@ export function drawResult(view: TaskView, paint: Paint): string {
       paint,
     ),
     ...drawVerification(view, paint),
+    ...(result.notes ?? []).map(plainText),
     ...(files.length === 0 ? ['No files were changed.'] : [drawTable(['', 'file', '', ''], files, paint)]),
     ...(hidden > 0 ? [`… and ${hidden} more`] : []),
     ...(result.branch === null ? [] : [paint.dim(`longshore task checkout ${task_id} brings the branch here`)]),

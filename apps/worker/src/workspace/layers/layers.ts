@@ -25,19 +25,26 @@ export interface TemplateScope {
   readonly sandbox: string;
 }
 
+/** A base, and the pin of the submodules that come with it, where they do: another repository, another template. */
+interface BaseAsked {
+  readonly base: string;
+  readonly submodules: string | undefined;
+}
+
 /** The setup command of a repository failed: there is no template to freeze. */
 export class SetupFailed extends Error {}
 
 interface FilesAsked {
   readonly scope: TemplateScope;
   readonly base: string;
+  readonly submodules: string | undefined;
   readonly setup: Setup | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
  * The frozen layers under the workspaces of one worker: the repository of a base, by commit, and its files with what the setup
- * command made of them, by project, origin, tree, command and sandbox (H32).
+ * command made of them, by project, origin, tree, command and sandbox (H32); each also by the submodules that came along.
  */
 export class Layers {
   readonly repositories: Shelf;
@@ -50,7 +57,7 @@ export class Layers {
 
   /** @throws FarmError `source_refused` for a damaged bundle · `disk_full` · `timeout` */
   useRepository<T>(
-    base: string,
+    { base, submodules }: BaseAsked,
     bundle: () => Promise<string>,
     signal: AbortSignal,
     work: (repository: Taken) => Promise<T>,
@@ -61,16 +68,20 @@ export class Layers {
         base,
         gitDir: repositoryAt(draft).git,
         layer: repositoryAt(draft).layer,
+        modules: repositoryAt(draft).modules,
       });
       await writeFile(repositoryAt(draft).tree, tree);
     };
-    return this.repositories.use(base, make, signal, work);
+    const key = submodules === undefined ? base : `${base}-${submodules}`;
+    return this.repositories.use(key, make, signal, work);
   }
 
   /** @throws SetupFailed · FarmError `disk_full` · `timeout` */
   async useTemplate<T>(repository: Taken, asked: FilesAsked, work: (template: Taken) => Promise<T>): Promise<T> {
     const tree = await readFile(repositoryAt(repository.path).tree, 'utf8');
-    const key = templateKey({ ...asked.scope, tree, command: asked.setup?.command });
+    const { submodules, scope, setup } = asked;
+    // a tree names its submodules, and only with them are their files in the template
+    const key = templateKey({ ...scope, tree, command: setup?.command, submodules });
     return this.templates.use(key, (draft) => this.fill(draft, repository, asked), asked.signal, work);
   }
 
@@ -81,7 +92,9 @@ export class Layers {
     await gitDirFrom(repositoryAt(repository.path).git, own);
     if (setup !== undefined) {
       // many setup commands ask git something; what they leave in `.git` is no part of the template
-      await cloneWorkspace({ bundle: noBundle, base, dir: tree, gitDir: own, name: 'setup', author: farmAuthor });
+      const { modules } = repositoryAt(repository.path);
+      const asWho = { name: 'setup', author: farmAuthor };
+      await cloneWorkspace({ bundle: noBundle, base, dir: tree, gitDir: own, modules, ...asWho });
       const end = await setup.run(tree, signal);
       signal.throwIfAborted();
       if (!end.ok) throw new SetupFailed(end.reason);
@@ -107,6 +120,8 @@ export const repositoryAt = (path: string) => ({
   git: join(path, 'git'),
   /** Holds the `.git` that agents see. */
   layer: join(path, 'layer'),
+  /** A repository for each submodule, by commit. */
+  modules: join(path, 'modules'),
   tree: join(path, 'tree'),
 });
 
@@ -115,10 +130,12 @@ export const templateAt = (path: string) => ({ tree: join(path, 'tree'), index: 
 interface TemplateFacts extends TemplateScope {
   readonly tree: string;
   readonly command: string | undefined;
+  readonly submodules: string | undefined;
 }
 
-function templateKey({ project, origin, tree, command, sandbox }: TemplateFacts): string {
+function templateKey({ project, origin, tree, command, sandbox, submodules }: TemplateFacts): string {
   // a setup command that is not there and an empty one are the same; each part is quoted, so that none can reach into the next
-  const facts = JSON.stringify([project, origin, tree, command ?? '', sandbox]);
+  const own = submodules === undefined ? [] : [submodules];
+  const facts = JSON.stringify([project, origin, tree, command ?? '', sandbox, ...own]);
   return createHash('sha256').update(facts).digest('hex').slice(0, 40);
 }
