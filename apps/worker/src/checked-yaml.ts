@@ -11,14 +11,22 @@ export type CheckedYaml<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** Reads YAML and checks it against a schema; names all mistakes at once. An empty document is an empty map. */
+/**
+ * Reads YAML and checks it against a schema; names all mistakes at once. An empty document is an empty map; one that can not be
+ * read to its end is a mistake, so that nothing it says is silently dropped.
+ */
 export function readCheckedYaml<T>(source: string, schema: z.ZodType<T>): CheckedYaml<T> {
   const lines = new LineCounter();
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
   if (document.errors.length > 0) {
     return failed(document.errors.map(({ pos, message }) => ({ line: lines.linePos(pos[0]).line, message })));
   }
-  const parsed = schema.safeParse(contentOf(document) ?? {});
+  const content = contentOf(document);
+  if (!content.readable)
+    return failed([
+      { line: 1, message: 'document: can not be read: it repeats itself too often, or an alias has no anchor' },
+    ]);
+  const parsed = schema.safeParse(content.value ?? {});
   if (parsed.success) return { ok: true, value: parsed.data };
   const { issues } = parsed.error;
   // What has an unknown key often lacks a known one for it; say it once.
@@ -47,11 +55,14 @@ function failed(mistakes: readonly Mistake[]): { readonly ok: false; readonly mi
 }
 
 /** Too many aliases make `toJS` throw: a document that grows without end is none. */
-function contentOf(document: Document): unknown {
+function contentOf(
+  document: Document,
+): { readonly readable: true; readonly value: unknown } | { readonly readable: false } {
   try {
-    return document.toJS({ maxAliasCount: 100 });
+    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    return { readable: true, value };
   } catch {
-    return undefined;
+    return { readable: false };
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { FarmError } from '#contracts';
 import { tempDir } from '../../../../test/support/temp-dir.js';
-import { pathIn, readKey, readWorkerFile } from './worker-file.js';
+import { loginFolder, pathIn, readKey, readWorkerFile } from './worker-file.js';
 
 function aHome(text?: string): string {
   const home = tempDir('worker');
@@ -26,6 +26,21 @@ describe('worker.yaml', () => {
     const nothing = { accounts: {}, prices: {}, sandbox: {}, disk: {} };
     expect(await readWorkerFile(aHome())).toEqual(nothing);
     expect(await readWorkerFile(aHome('# nothing yet\n'))).toEqual(nothing);
+  });
+
+  it('counts as no empty one where it can not be read to its end, so that no wall is silently dropped', async () => {
+    const level = (name: string, of: string) => `${name}: &${name} [${Array(20).fill(of).join(', ')}]`;
+    const bomb = ['sandbox: {rung: bwrap, hidden: [/secret]}', level('a', 'x'), level('b', '*a'), level('c', '*b')];
+    const unknown = ['sandbox: {rung: bwrap, hidden: *nowhere}'];
+    for (const lines of [[...bomb, level('d', '*c')], unknown])
+      expect(await refusalOf(readWorkerFile(aHome(lines.join('\n'))))).toMatchObject({ code: 'misconfigured' });
+  });
+
+  it('gives each account a login folder of its own, within the home', () => {
+    const names = ['a/b', 'a_b', 'a:b', 'a.b', 'a-b', 'a/b/..'];
+    const folders = names.map((name) => loginFolder('/home/worker', name));
+    expect(new Set(folders).size).toBe(names.length);
+    for (const folder of folders) expect(folder).toMatch(/^\/home\/worker\/logins\/[^/]+$/);
   });
 
   it('names accounts by login, by key and by command', async () => {

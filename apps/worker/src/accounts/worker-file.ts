@@ -189,7 +189,7 @@ async function requireOwn(file: string, closed: number, what: string): Promise<v
   throw new FarmError('misconfigured', `${what} ${file}.`, { hint: `chmod ${wanted} '${file}'` });
 }
 
-/** Where the login of an account lies that names no folder, in the worker's home. */
+/** Where the login of an account lies that names no folder, in the worker's home: no two names share one. */
 export function loginFolder(home: string, account: string): string {
-  return join(home, 'logins', account.replaceAll('/', '_'));
+  return join(home, 'logins', account.replaceAll('/', '%2F'));
 }

@@ -3,6 +3,7 @@ import { canonicalJson, FarmError, FileReferences, newId } from '#contracts';
 import type { HeldLease, LeaseFence } from '../claim/held-lease.js';
 import type { Farm } from '../controller/farm.js';
 import { untilAnswered } from '../controller/until-answered.js';
+import { scrubbedJson } from '../provider/without-secrets.js';
 
 /** A call that hands over: what `job_complete` names (D2). */
 export interface Handover {
@@ -21,6 +22,8 @@ interface CallNeeds {
   readonly checkFiles: (paths: readonly string[]) => Promise<void>;
   /** Kept beside the workspace before the member hears of it. */
   readonly keep: (handover: Handover) => Promise<void>;
+  /** What no call may carry out of this machine (H35). */
+  readonly secrets: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -67,8 +70,10 @@ export class MemberCalls {
     } while (seen !== this.turn);
   }
 
-  private async callNow(operation: string, input: unknown): Promise<unknown> {
-    const { lease, checkFiles, keep } = this.needs;
+  private async callNow(operation: string, said: unknown): Promise<unknown> {
+    const { lease, checkFiles, keep, secrets } = this.needs;
+    // before anything else sees it: what is sent, kept and compared is the same
+    const input = scrubbedJson(said, secrets);
     lease.touch();
     if (this.taken !== undefined) return this.afterHandover(this.taken, operation, input);
     const files = filesOf(input);

@@ -130,6 +130,17 @@ describe('the member door', () => {
     expect(farm.calls).toHaveLength(1);
   });
 
+  it('H35 carries no secret out, and knows its handover again', async () => {
+    const { farm, client, kept } = await anOpenDoor(['deploy-key-canary\n']);
+    const said = { ...done, summary: 'Done with deploy-key-canary' };
+    const first = await client.callTool({ name: 'checkpoint', arguments: said });
+    const again = await client.callTool({ name: 'checkpoint', arguments: said });
+    expect(again).toEqual(first);
+    expect(farm.calls).toHaveLength(1);
+    expect(JSON.stringify([farm.heard, farm.calls, kept, first])).not.toContain('canary');
+    expect(kept).toMatchObject([{ input: { summary: 'Done with ***' } }]);
+  });
+
   it('H34 is shut to whoever lacks its token, to web pages and to other names of this machine', async () => {
     const { farm, door } = await anOpenDoor();
     const bearer = { authorization: `Bearer ${door.door.token}` };
@@ -176,7 +187,7 @@ describe('the member door', () => {
   });
 });
 
-async function anOpenDoor() {
+async function anOpenDoor(secrets: readonly string[] = []) {
   const farm = await StandInController.open();
   farm.leaseMs = 60_000;
   const job = farm.add('steps: []');
@@ -208,6 +219,7 @@ async function anOpenDoor() {
     lease,
     checkFiles: (paths) => checkFileReferences(workspace, paths),
     keep: async (handover) => void kept.push(handover),
+    secrets,
     signal: closing.signal,
   });
   const door = await LocalMemberDoor.open(calls, openLog('silent'));

@@ -1,8 +1,6 @@
 import type { ProviderEvent } from './events.js';
 import type { SessionRequest } from './port.js';
-
-/** What is shorter than a secret can be would tear words apart. */
-const leastChars = 8;
+import { formsOfSecrets, spansOf } from './secret-spans.js';
 
 /** What a session must not say: the door's token and the account's keys (H35). */
 export function secretsOf({ memberDoor, account }: Pick<SessionRequest, 'memberDoor' | 'account'>): readonly string[] {
@@ -11,14 +9,25 @@ export function secretsOf({ memberDoor, account }: Pick<SessionRequest, 'memberD
 
 /** A text without secrets: agents print what they see (H35). */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return (
-    secrets
-      .filter((secret) => secret.length >= leastChars)
-      // a tool's input is shown as JSON
-      .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
-      // one secret may hold another
-      .toSorted((one, other) => other.length - one.length)
-      .reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
+  let clean = '';
+  let from = 0;
+  for (const span of spansOf(text, formsOfSecrets(secrets))) {
+    clean += `${text.slice(from, span.from)}***`;
+    from = span.to;
+  }
+  return clean + text.slice(from);
+}
+
+/** A value of JSON without secrets, in all its texts and names. */
+export function scrubbedJson(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === 'string') return withoutSecrets(value, secrets);
+  if (Array.isArray(value)) return value.map((each: unknown) => scrubbedJson(each, secrets));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]: [string, unknown]) => [
+      withoutSecrets(name, secrets),
+      scrubbedJson(each, secrets),
+    ]),
   );
 }
 

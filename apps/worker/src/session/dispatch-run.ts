@@ -7,7 +7,7 @@ import { writePrivateFile } from '../private-file.js';
 import { type Instant, machineClock } from '../process/monotonic.js';
 import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
 import type { ProviderSession } from '../provider/port.js';
-import { scrubbedEvent, withoutSecrets } from '../provider/without-secrets.js';
+import { withoutSecrets } from '../provider/without-secrets.js';
 import { captureDispatch, packOf } from '../workspace/capture.js';
 import { checkFileReferences } from '../workspace/file-references.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
@@ -177,11 +177,13 @@ export class DispatchRun {
   private async runSession(ground: Ground, again: Resumption | undefined): Promise<Ran> {
     const { needs, lease, folder, ending } = this;
     const closing = new AbortController();
+    const secrets = secretsIn(ground.prepared);
     const calls = new MemberCalls({
       farm: needs.farm,
       lease,
       checkFiles: (paths) => checkFileReferences(folder.work, paths),
       keep: (handover) => this.keepHandover(handover),
+      secrets,
       signal: closing.signal,
     });
     let place: SessionPlace | undefined;
@@ -196,7 +198,6 @@ export class DispatchRun {
       return { end: unresumed(ending.cause), reminders: again.count };
     }
     this.session = session;
-    const secrets = Object.values(ground.prepared.settings?.secrets ?? {});
     if (again !== undefined) this.say('reminded', { count: again.count });
     followLease(session.tree, lease, {
       onState: (state, cause) => this.say(state, cause === undefined ? {} : { cause }),
@@ -209,8 +210,8 @@ export class DispatchRun {
       ending,
       silenceMs: needs.silenceMs,
       reminded: again?.count ?? 0,
-      onEvent: (said) => {
-        const event = scrubbedEvent(said, secrets);
+      secrets,
+      onEvent: (event) => {
         ground.output.write(event);
         this.noteEvent(event, ground.usage);
       },
@@ -451,6 +452,11 @@ export class DispatchRun {
     const { job, epoch } = this.lease;
     this.needs.line(event, { job, epoch, ...facts });
   }
+}
+
+/** What the session was given and nobody else may see (H35). */
+function secretsIn({ settings, account }: Prepared): readonly string[] {
+  return [...Object.values(settings?.secrets ?? {}), ...Object.values(account?.secrets ?? {})];
 }
 
 /** A session that had begun and could not go on has said all that it will: its work is handed in. */

@@ -26,4 +26,33 @@ describe('what a command says', () => {
     expect(through({ A: 'password', B: 'password-two' }, 'x password-two password y').join('')).toBe('x *** *** y');
     expect(through({ A: 'abc' }, 'abc').join('')).toBe('abc');
   });
+
+  const pieces = (text: string, size: number): readonly string[] => text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+
+  it.each([
+    ['begins another', ['canary-one', 'canary-one-and-its-tail']],
+    ['ends another', ['canary-one', 'the-head-of-canary-one']],
+    ['overlaps another', ['one-canary', 'canary-two']],
+    ['overlaps itself', ['canarycanary']],
+  ])('H35 shows no part of a secret that %s, wherever it is cut', (_, secrets) => {
+    const named = Object.fromEntries(secrets.map((secret, index) => [`S${index}`, secret]));
+    const said = `a ${secrets.join(' b ')} c one-canary-two d canarycanarycanary e`;
+    for (let size = 1; size <= said.length; size += 1) {
+      const shown = through(named, ...pieces(said, size)).join('');
+      expect([size, shown]).toEqual([size, through(named, said).join('')]);
+    }
+    const own = secrets.join(' b ');
+    for (let size = 1; size <= own.length; size += 1)
+      expect(through(named, ...pieces(own, size)).join('')).toBe(secrets.map(() => '***').join(' b '));
+    expect(through({ A: 'one-canary', B: 'canary-two' }, ...'x one-canary-two y').join('')).toBe('x *** y');
+    expect(through({ A: 'canarycanary' }, ...'x canarycanarycanary y').join('')).toBe('x *** y');
+  });
+
+  it('H35 shows no line of a secret of several lines, with whichever line ends', () => {
+    const key = '-----BEGIN KEY-----\n  first-line-canary\nsecond-line-canary\n-----END KEY-----\n';
+    const said = `${key} ${key.replaceAll('\n', '\r\n')} first-line-canary ${JSON.stringify(key)} ${key.trim()}`;
+    for (let size = 1; size <= said.length; size += 1)
+      expect(through({ KEY: key }, ...pieces(said, size)).join('')).not.toMatch(/canary|KEY/);
+    expect(through({ KEY: 'secret-canary\n' }, 'x secret-canary', ' y').join('')).toBe('x *** y');
+  });
 });

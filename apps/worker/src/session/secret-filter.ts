@@ -1,58 +1,61 @@
-/** What is shorter than a secret can be would tear words apart. */
-const leastBytes = 8;
+import { formsOfSecrets, joined, spansOf } from '../provider/secret-spans.js';
+
 const hidden = Buffer.from('***');
 
 /**
- * Takes the secrets that a repository gave to a command out of what the command says, also one that comes in two pieces: only bytes
- * that may be the beginning of one wait for the next piece.
+ * Takes the secrets that a repository gave to a command out of what the command says (H35), also one that comes in pieces: only
+ * bytes that may be the beginning of one wait for the next piece, and they wait as they came.
  */
 export class SecretFilter {
-  private readonly secrets: readonly Buffer[];
+  private readonly forms: readonly Buffer[];
   private held: Buffer = Buffer.alloc(0);
+  /** So many of the held bytes belong to a secret that was hidden already. */
+  private told = 0;
 
   constructor(secrets: Readonly<Record<string, string>> = {}) {
-    this.secrets = Object.values(secrets)
-      .map((secret) => Buffer.from(secret))
-      .filter((secret) => secret.length >= leastBytes)
-      // one secret may hold another
-      .sort((one, other) => other.length - one.length);
+    this.forms = formsOfSecrets(Object.values(secrets)).map((form) => Buffer.from(form));
   }
 
   /** What may be shown of all that was said so far and not shown yet. */
   pass(chunk: Buffer): Buffer {
-    if (this.secrets.length === 0) return chunk;
-    const clean = this.without(this.held.length === 0 ? chunk : Buffer.concat([this.held, chunk]));
-    const keep = this.secrets.reduce((most, secret) => Math.max(most, openEnd(clean, secret)), 0);
-    this.held = clean.subarray(clean.length - keep);
-    return clean.subarray(0, clean.length - keep);
+    if (this.forms.length === 0) return chunk;
+    const bytes = this.held.length === 0 ? chunk : Buffer.concat([this.held, chunk]);
+    // in the bytes as they came: what is hidden may still be the beginning of a longer one
+    return this.show(bytes, bytes.length - this.forms.reduce((most, form) => Math.max(most, openEnd(bytes, form)), 0));
   }
 
   /** Nothing more comes. */
   rest(): Buffer {
-    const { held } = this;
-    this.held = Buffer.alloc(0);
-    return held;
+    return this.show(this.held, this.held.length);
   }
 
-  private without(bytes: Buffer): Buffer {
-    return this.secrets.reduce((text, secret) => replaceAll(text, secret), bytes);
+  /** The bytes before `end` without secrets; what stands from there on waits. */
+  private show(bytes: Buffer, end: number): Buffer {
+    const parts: Buffer[] = [];
+    let from = 0;
+    let told = 0;
+    const before = this.told > 0 ? [{ from: 0, to: this.told }] : [];
+    for (const span of joined([...before, ...spansOf<Buffer>(bytes, this.forms)])) {
+      if (span.from >= end) break;
+      parts.push(bytes.subarray(from, span.from));
+      if (span.from > 0 || this.told === 0) parts.push(hidden);
+      from = Math.min(span.to, end);
+      told = Math.max(0, span.to - end);
+    }
+    parts.push(bytes.subarray(from, end));
+    this.held = bytes.subarray(end);
+    // where nothing was shown, what was told of before still counts
+    this.told = end === 0 ? this.told : told;
+    return Buffer.concat(parts);
   }
-}
-
-function replaceAll(bytes: Buffer, secret: Buffer): Buffer {
-  const parts: Buffer[] = [];
-  let from = 0;
-  for (let at = bytes.indexOf(secret); at >= 0; at = bytes.indexOf(secret, from)) {
-    parts.push(bytes.subarray(from, at), hidden);
-    from = at + secret.length;
-  }
-  return parts.length === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(from)]);
 }
 
 /** How many bytes at the end are a beginning of the secret. */
 function openEnd(bytes: Buffer, secret: Buffer): number {
-  for (let length = Math.min(secret.length - 1, bytes.length); length > 0; length -= 1) {
-    if (bytes.subarray(bytes.length - length).equals(secret.subarray(0, length))) return length;
+  const [first = 0] = secret;
+  const earliest = Math.max(0, bytes.length - secret.length + 1);
+  for (let at = bytes.indexOf(first, earliest); at >= 0; at = bytes.indexOf(first, at + 1)) {
+    if (secret.compare(bytes, at, bytes.length, 0, bytes.length - at) === 0) return bytes.length - at;
   }
   return 0;
 }

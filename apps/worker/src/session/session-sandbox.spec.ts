@@ -122,6 +122,22 @@ describe('a session behind walls', () => {
     expect(kept).not.toContain('canary');
   });
 
+  it.each([
+    ['that began', false],
+    ['that was refused', true],
+  ])('H35 tells why a session failed %s without a secret, and what it said on its stderr', async (_, refused) => {
+    const farm = await StandInController.open();
+    // as of a file: with a line end
+    farm.repository = { ...nothing, secrets: { DEPLOY_KEY: 'deploy-key-canary\n' } };
+    const fail = `- fail: {class: crash, detail: "it ended with deploy-key-canary", refuse_start: ${refused}}`;
+    const job = farm.add(script(...(refused ? [] : [run('echo "$DEPLOY_KEY" >&2')]), fail));
+    const worker = await aWorker(farm, { env: walled });
+    await worker.until(refused ? 'failed' : 'completed');
+    const told = JSON.stringify([job.completed, job.failed, farm.heard, worker.events(), [...job.output.values()]]);
+    expect(refused ? job.failed?.detail : job.completed?.result.detail).toContain('it ended with ***');
+    expect(told + worker.process.stderr()).not.toContain('canary');
+  });
+
   it('reaches what its workflow and its repository let it, and nothing where the network is denied', () => {
     const listed = { egress: ['registry.example.test'] };
     const hosts = (network: 'deny' | 'allow' | undefined, egress?: typeof listed) => {

@@ -4,6 +4,7 @@ import type { HeldLease, SteerOrder } from '../claim/held-lease.js';
 import type { MemberCalls } from '../member-door/member-calls.js';
 import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
 import type { ProviderSession } from '../provider/port.js';
+import { scrubbedEvent } from '../provider/without-secrets.js';
 import type { Ending } from './ending.js';
 import { reminderText } from './reminder.js';
 import { endOfFailure, type SessionEnd } from './session-end.js';
@@ -19,6 +20,9 @@ interface WatchNeeds {
   readonly silenceMs: number;
   /** Reminders that the session had before, in another process. */
   readonly reminded: number;
+  /** What nobody may see of what the session says (H35). */
+  readonly secrets: readonly string[];
+  /** Without secrets. */
   readonly onEvent: (event: ProviderEvent) => void;
   readonly onReminder: (count: number) => void;
   /** A signal reached the session or did not: tell the farm soon. */
@@ -73,9 +77,11 @@ export class SessionWatch {
   }
 
   private async pump(): Promise<void> {
-    for await (const event of this.needs.session.events) {
-      this.needs.lease.touch();
-      this.needs.onEvent(event);
+    const { session, lease, secrets, onEvent } = this.needs;
+    for await (const said of session.events) {
+      lease.touch();
+      const event = scrubbedEvent(said, secrets);
+      onEvent(event);
       this.take(event);
     }
   }

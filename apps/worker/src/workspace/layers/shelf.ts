@@ -108,9 +108,13 @@ export class Shelf {
 
   private async ensure(key: string, make: (draft: string) => Promise<void>, signal: AbortSignal): Promise<boolean> {
     for (;;) {
-      await this.removing.get(key)?.catch(() => undefined);
-      if (await this.touch(key)) return false;
+      await orAborted(
+        this.removing.get(key)?.catch(() => undefined),
+        signal,
+      );
+      const stands = await this.touch(key);
       signal.throwIfAborted();
+      if (stands) return false;
       const running = this.making.get(key);
       if (running === undefined) {
         const done = this.make(key, make).finally(() => this.making.delete(key));
@@ -118,10 +122,11 @@ export class Shelf {
         await done;
         return true;
       }
-      await running.done.catch((error: unknown) => {
+      const made = running.done.catch((error: unknown) => {
         // it ended with their Dispatch: now it is ours to make; what failed by itself fails for all who waited
         if (!running.signal.aborted) throw error;
       });
+      await orAborted(made, signal);
     }
   }
 
@@ -153,6 +158,21 @@ export class Shelf {
       () => true,
       () => false,
     );
+  }
+}
+
+/** What others do goes on when the one who waits for it is called off. @throws the abort's reason · what was waited for */
+async function orAborted(others: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const aborted = new Promise<never>((_, reject) => {
+    const end = (): void => reject(signal.reason);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true, signal: over.signal });
+  });
+  try {
+    await Promise.race([aborted, others]);
+  } finally {
+    over.abort();
   }
 }
 
