@@ -40,6 +40,10 @@ export const limits = {
   sandboxMemoryBytes: 8 * 1024 ** 3,
   /** Before a host that a session asks for counts as away. */
   egressConnectMs: 10_000,
+  /** Of one session at once: its connections to the proxy and the proxy's onward, together. */
+  egressConnections: 256,
+  /** Of one session to its member door at once. */
+  memberDoorConnections: 64,
   drainMs: 120_000,
   // providers
   /** One event's text; longer is cut and says so. */

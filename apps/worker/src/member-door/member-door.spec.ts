@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
@@ -139,6 +141,19 @@ describe('the member door', () => {
     expect(farm.calls).toHaveLength(1);
     expect(JSON.stringify([farm.heard, farm.calls, kept, first])).not.toContain('canary');
     expect(kept).toMatchObject([{ input: { summary: 'Done with ***' } }]);
+  });
+
+  it('holds no more connections at once than its limit', async () => {
+    const { door } = await anOpenDoor();
+    const { hostname, port } = new URL(door.door.url);
+    const open = async () => {
+      const socket = connect(Number(port), hostname).on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket.resume();
+    };
+    const sockets = await Promise.all(Array.from({ length: limits.memberDoorConnections }, open));
+    await once(await open(), 'close');
+    expect(sockets.filter(({ destroyed }) => destroyed)).toEqual([]);
   });
 
   it('H34 is shut to whoever lacks its token, to web pages and to other names of this machine', async () => {

@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ListenOptions } from 'node:net';
 import { isJSONRPCRequest } from '@modelcontextprotocol/sdk/types.js';
-import { FarmError } from '#contracts';
+import { FarmError, limits } from '#contracts';
 import { faultOf, type Log } from '../log.js';
 import { memberDoorPort, openSocketPlace, type SocketPlace, socketNames } from '../process/sandbox/index.js';
 import type { MemberDoor } from '../provider/port.js';
@@ -48,6 +48,8 @@ export class LocalMemberDoor {
     // a call may wait for the farm longer than any default
     server.requestTimeout = 0;
     server.keepAliveTimeout = 60_000;
+    // a session cannot use up the worker's descriptors
+    server.maxConnections = limits.memberDoorConnections;
     let socket: SocketPlace | undefined;
     if (place.kind === 'sandbox') {
       socket = await openSocketPlace(place.stateFolder, socketNames.memberDoor);

@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
+import { connect, createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { closedAddress } from '#contracts';
+import { closedAddress, limits } from '#contracts';
 import { aSandbox } from '../../../../../test/support/a-sandbox.js';
+import { waitUntil } from '../../../../../test/support/wait-until.js';
 import { destinationOf, EgressList } from './egress-list.js';
 import { EgressProxy } from './egress-proxy.js';
 
@@ -97,7 +100,166 @@ describe('the proxy of a sandbox', () => {
     );
     expect(asked.stdout + asked.stderr + search.stdout + search.stderr).not.toContain(canary);
   });
+
+  it.each([
+    ['in chunks', (body: string) => `transfer-encoding: chunked\r\n\r\n${chunked(body)}`],
+    [
+      'with a length that Connection names',
+      (body: string) => `connection: content-length, host\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    ],
+  ])('H35 lets no session put a request before the key of the next one: a body %s', async (_how, framed) => {
+    const upstream = await aServer();
+    const base = `http://127.0.0.1:${upstream.port}/v1`;
+    const [first, next] = [await aProxyFor(base, 'key-of-first'), await aProxyFor(base, 'key-of-next')];
+    const smuggled = 'POST /v1/smuggled HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n';
+    const own = `${next.upstreams()[base]}/own`;
+    for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST']) {
+      upstream.seen.length = 0;
+      const session = await aConnection(first);
+      session.write(`${method} ${pathOf(first, base)}/a HTTP/1.1\r\nhost: x\r\n${framed(smuggled)}`);
+      await once(session, 'data');
+      session.destroy();
+      await (await fetch(own)).text();
+      expect(upstream.seen.map(({ url, body }) => [url, body])).toEqual([
+        ['/v1/a', smuggled],
+        ['/v1/own', ''],
+      ]);
+      expect(upstream.seen.map(({ headers }) => headers.authorization)).toEqual(['key-of-first', 'key-of-next']);
+    }
+    expect(upstream.connections()).toBe(8);
+  });
+
+  it('passes the body of a plain http GET on as its body, and refuses one whose framing is not plain', async () => {
+    const upstream = await aServer();
+    const proxy = await aProxyTo(upstream.port);
+    const ask = async (framed: string) => {
+      const session = await aConnection(proxy);
+      session.write(
+        `GET http://inner.test:${upstream.port}/a HTTP/1.1\r\nhost: x\r\n${credentialOf(proxy)}connection: close\r\n${framed}`,
+      );
+      return (await text(session)).split('\r\n')[0];
+    };
+    const smuggled = 'GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n';
+    expect(await ask(`transfer-encoding: chunked\r\n\r\n${chunked(smuggled)}`)).toContain('200');
+    expect(await ask(`transfer-encoding: gzip, chunked\r\n\r\n${chunked(smuggled)}`)).toContain('400');
+    expect(upstream.seen.map(({ url, body }) => [url, body])).toEqual([['/a', smuggled]]);
+  });
+
+  it('H35 sends a key to no other host or path than below its upstream', async () => {
+    const upstream = await aServer();
+    const origin = `http://127.0.0.1:${upstream.port}`;
+    for (const base of [origin, `${origin}/v1`]) {
+      const proxy = await aProxyFor(base, canary);
+      const ask = async (rest: string) => {
+        const session = await aConnection(proxy);
+        session.write(`GET ${pathOf(proxy, base)}${rest} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+        return Number((await text(session)).split(' ')[1]);
+      };
+      expect(await ask('http://other.example/steal')).toBe(404);
+      expect(await ask('@other.example/steal')).toBe(404);
+      expect(upstream.seen).toEqual([]);
+      if (base !== origin) expect(await ask('/%2e%2e/steal')).toBe(400);
+      expect(await ask('//other.example/in?as=path')).toBe(200);
+      expect(await ask('?beta=1')).toBe(200);
+      const below = base.slice(origin.length);
+      expect(upstream.seen.splice(0).map(({ url, headers }) => [url, headers.host])).toEqual([
+        [`${below}//other.example/in?as=path`, new URL(origin).host],
+        [`${below}/?beta=1`, new URL(origin).host],
+      ]);
+    }
+  });
+
+  it('holds no more connections of a session than its limit, its own and onward together', async () => {
+    const upstream = await aServer();
+    const proxy = await aProxyTo(upstream.port);
+    for (let open = 1; open < limits.egressConnections; open += 1) await aConnection(proxy);
+    const last = await aConnection(proxy);
+    const tooMany = await aConnection(proxy);
+    await once(tooMany.resume(), 'close');
+    last.write(`CONNECT inner.test:${upstream.port} HTTP/1.1\r\nhost: x\r\n${credentialOf(proxy)}\r\n`);
+    expect(String(await once(last, 'data'))).toContain('503 Service Unavailable');
+    expect(upstream.connections()).toBe(0);
+  });
+
+  it('counts what one connection asks for at once, and ends all of it with that connection', async () => {
+    const held = new Set<Socket>();
+    const silent = createNetServer((socket) => {
+      held.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.resume().once('close', () => held.delete(socket));
+    });
+    const port = await portOf(silent);
+    const base = `http://127.0.0.1:${port}`;
+    const proxy = await aProxyFor(base, canary);
+    const session = await aConnection(proxy);
+    const one = `GET ${pathOf(proxy, base)}/a HTTP/1.1\r\nhost: x\r\n\r\n`;
+    session.write(one.repeat(limits.egressConnections * 2));
+    await waitUntil(() => held.size >= limits.egressConnections - 1);
+    // connections are taken in the order they came: what was to come before this one has come
+    const after = connect(port, '127.0.0.1');
+    await waitUntil(() => [...held].some(({ remotePort }) => remotePort === after.localPort));
+    after.destroy();
+    await waitUntil(() => held.size === limits.egressConnections - 1);
+    session.resetAndDestroy();
+    await waitUntil(() => held.size === 0);
+  });
+
+  it.each(['CONNECT', 'GET'])('opens nothing for a %s whose caller went away during the look-up', async (method) => {
+    const upstream = await aServer();
+    const lookups: ((addresses: readonly string[]) => void)[] = [];
+    const proxy = await aProxyTo(upstream.port, () => new Promise((resolve) => lookups.push(resolve)));
+    const authority = `inner.test:${upstream.port}`;
+    const target = method === 'GET' ? `http://${authority}/gone` : authority;
+    const gone = await aConnection(proxy);
+    gone.write(`${method} ${target} HTTP/1.1\r\nhost: x\r\n${credentialOf(proxy)}\r\n`);
+    await waitUntil(() => lookups.length === 1);
+    gone.resetAndDestroy();
+    // a second caller's way through the same proxy: the first one's end was seen before
+    const other = await aConnection(proxy);
+    other.write(`CONNECT ${authority} HTTP/1.1\r\nhost: x\r\n${credentialOf(proxy)}\r\n`);
+    await waitUntil(() => lookups.length === 2);
+    for (const answer of lookups) answer(['127.0.0.1']);
+    expect(String(await once(other, 'data'))).toContain('200');
+    other.write('GET /there HTTP/1.1\r\nhost: x\r\n\r\n');
+    await once(other, 'data');
+    expect(upstream.connections()).toBe(1);
+    expect(upstream.seen.map(({ url }) => url)).toEqual(['/there']);
+  });
 });
+
+async function aProxyFor(upstream: string, value: string): Promise<EgressProxy> {
+  const proxy = await EgressProxy.open({ egress: { hosts: [] }, keys: [{ upstream, header: 'authorization', value }] });
+  closers.push(() => proxy.close());
+  return proxy;
+}
+
+/** A proxy that knows one name, `inner.test`, which is this machine. */
+async function aProxyTo(port: number, resolve = async (): Promise<readonly string[]> => ['127.0.0.1']) {
+  const hosts = [`inner.test:${port}`];
+  const proxy = await EgressProxy.open({ egress: { hosts, privateHosts: hosts }, keys: [], resolve });
+  closers.push(() => proxy.close());
+  return proxy;
+}
+
+async function aConnection(proxy: EgressProxy): Promise<Socket> {
+  const socket = connect(Number(new URL(proxy.url()).port), '127.0.0.1');
+  socket.on('error', () => socket.destroy());
+  await once(socket, 'connect');
+  return socket;
+}
+
+function pathOf(proxy: EgressProxy, upstream: string): string {
+  return new URL(proxy.upstreams()[upstream] ?? '').pathname;
+}
+
+function credentialOf(proxy: EgressProxy): string {
+  const { username, password } = new URL(proxy.url());
+  return `proxy-authorization: Basic ${btoa(`${username}:${password}`)}\r\n`;
+}
+
+function chunked(body: string): string {
+  return `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+}
 
 async function aServer() {
   const seen: { url: string | undefined; headers: IncomingHttpHeaders; body: string }[] = [];
@@ -107,14 +269,21 @@ async function aServer() {
     seen.push({ url: asked.url, headers: asked.headers, body });
     answer.write('first', () => setTimeout(() => answer.end('second'), 200));
   });
+  let connections = 0;
+  server.on('connection', () => {
+    connections += 1;
+  });
+  const port = await portOf(server);
+  closers.push(async () => server.closeAllConnections());
+  return { port, seen, connections: () => connections };
+}
+
+async function portOf(server: NetServer): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  closers.push(async () => {
-    server.closeAllConnections();
-    server.close();
-  });
+  closers.push(async () => server.close());
   const address = server.address();
-  return { port: typeof address === 'object' && address !== null ? address.port : 0, seen };
+  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 async function through(proxy: string, target: string): Promise<{ readonly status: number | undefined }> {

@@ -1,20 +1,25 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
+import type { EventEmitter } from 'node:events';
 import {
   createServer,
   request as httpRequest,
   type IncomingMessage,
+  type RequestOptions,
   type Server,
   type ServerResponse,
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { closedAddress, FarmError, limits } from '#contracts';
 import { type Destination, destinationOf, EgressList } from './egress-list.js';
-import { carriedOn, pass, refuse, refuseTunnel } from './proxy-passing.js';
+import { carriedOn, framingOf, pass, refuse, refuseTunnel } from './proxy-passing.js';
 import type { EgressRules, HeldKey } from './rules.js';
 import type { SocketPlace } from './sandbox-folder.js';
+
+/** A connection to the proxy or onward, or a request onward whose connection is its own. */
+type Held = EventEmitter & { destroy(): unknown };
 
 interface ProxyNeeds {
   readonly egress: EgressRules;
@@ -35,19 +40,23 @@ export class EgressProxy {
   private readonly list: EgressList;
   private readonly privateNames: EgressList;
   private readonly server: Server;
-  private readonly open = new Set<Duplex>();
+  /** What is open, and for what goes onward the connection that asked for it. */
+  private readonly open = new Map<Held, Held | undefined>();
   private readonly credential: string | undefined;
 
   private constructor(private readonly needs: ProxyNeeds) {
     this.list = new EgressList(needs.egress.hosts);
     this.privateNames = new EgressList(needs.egress.privateHosts ?? []);
     this.credential = needs.place === undefined ? randomBytes(24).toString('hex') : undefined;
-    this.server = createServer((request, response) => void this.serve(request, response));
-    this.server.requestTimeout = 0;
-    this.server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      void this.tunnel(request, socket, head);
+    this.server = createServer((request, response) => {
+      this.serve(request, response).catch(() => response.destroy());
     });
-    this.server.on('connection', (socket) => this.hold(socket));
+    this.server.requestTimeout = 0;
+    this.server.maxConnections = limits.egressConnections;
+    this.server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      this.tunnel(request, socket, head).catch(() => socket.destroy());
+    });
+    this.server.on('connection', (socket) => (this.isFull() ? socket.destroy() : this.hold(socket)));
     this.server.on('clientError', (_error, socket) => socket.destroy());
   }
 
@@ -79,7 +88,7 @@ export class EgressProxy {
     await new Promise<void>((resolve) => {
       this.server.close(() => resolve());
       this.server.closeAllConnections();
-      for (const socket of this.open) socket.destroy();
+      for (const held of this.open.keys()) held.destroy();
     });
     await this.needs.place?.release();
   }
@@ -95,8 +104,11 @@ export class EgressProxy {
     const wanted = destinationOf(request.url);
     const address = wanted === undefined ? undefined : await this.addressOf(wanted);
     if (wanted === undefined || address === undefined) return refuseTunnel(client, 403);
+    // who asked may be gone since the look-up: nothing would end what is opened now
+    if (client.destroyed) return;
+    if (this.isFull()) return refuseTunnel(client, 503);
     const upstream = connect({ host: address, port: wanted.port, noDelay: true });
-    this.hold(upstream);
+    this.hold(upstream, client);
     upstream.setTimeout(limits.egressConnectMs, () => upstream.destroy());
     upstream.once('connect', () => {
       upstream.setTimeout(0);
@@ -107,7 +119,6 @@ export class EgressProxy {
     });
     upstream.once('error', () => (upstream.connecting ? refuseTunnel(client, 502) : client.destroy()));
     upstream.once('close', () => client.destroy());
-    client.once('close', () => upstream.destroy());
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -120,38 +131,53 @@ export class EgressProxy {
     const address = wanted === undefined ? undefined : await this.addressOf(wanted);
     if (url === undefined || wanted === undefined || address === undefined) return refuse(response, 403);
     const headers = { ...carriedOn(request.headers), host: url.host };
-    const { method } = request;
-    pass(
-      request,
-      response,
-      httpRequest({ host: address, port: wanted.port, method, path: url.pathname + url.search, headers, agent: false }),
-    );
+    const path = url.pathname + url.search;
+    this.send(request, response, httpRequest, { host: address, port: wanted.port, path, headers });
   }
 
   /** `/<credential or "upstream">/<key>/…`: the key is added, whatever the caller sent in its place. */
   private toUpstream(request: IncomingMessage, response: ServerResponse): void {
-    const [, word = '', index = '', rest = ''] = /^\/([^/]*)\/(\d{1,3})(.*)$/s.exec(request.url ?? '') ?? [];
+    const [, word = '', index = '', rest = ''] = /^\/([^/]*)\/(\d{1,3})((?:[/?].*)?)$/s.exec(request.url ?? '') ?? [];
     const key = this.needs.keys[Number(index)];
     if (key === undefined || !isSame(word, this.credential ?? 'upstream')) {
       refuse(response, 404);
       return;
     }
     const upstream = new URL(key.upstream);
-    // dots and doubled slashes stay as they are sent: the upstream's own path is put in front, and nothing can climb out of a host
-    const path = `${upstream.pathname.replace(/\/$/, '')}${rest === '' || rest.startsWith('?') ? `/${rest}` : rest}`;
+    const path = pathBelow(upstream, rest);
+    if (path === undefined) {
+      refuse(response, 400);
+      return;
+    }
     const headers = carriedOn(request.headers);
     headers.host = upstream.host;
     for (const name of keyHeaders) delete headers[name];
     for (const held of this.needs.keys) {
       if (held.upstream === key.upstream) headers[held.header.toLowerCase()] = held.value;
     }
-    const send = upstream.protocol === 'https:' ? httpsRequest : httpRequest;
+    const ask = upstream.protocol === 'https:' ? httpsRequest : httpRequest;
+    const host = unbracketed(upstream.hostname);
+    this.send(request, response, ask, { host, port: upstream.port || undefined, path, headers });
+  }
+
+  /** Every request on a connection of its own: on a shared one a session could leave something for the next one's key. */
+  private send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    ask: typeof httpRequest,
+    { headers, ...to }: Pick<RequestOptions, 'host' | 'port' | 'path'> & { readonly headers: PassedHeaders },
+  ): void {
+    // who asked may be gone since the look-up: nothing would end what is opened now
+    if (request.socket.destroyed) return;
+    const framing = framingOf(request);
+    if (framing === undefined || this.isFull()) {
+      refuse(response, framing === undefined ? 400 : 503);
+      return;
+    }
     const { method } = request;
-    pass(
-      request,
-      response,
-      send({ host: unbracketed(upstream.hostname), port: upstream.port || undefined, method, path, headers }),
-    );
+    const onward = ask({ ...to, method, headers: { ...headers, ...framing }, agent: false });
+    this.hold(onward, request.socket);
+    pass(request, response, onward);
   }
 
   /** The address to call, or nothing: not on the list, not to be resolved, or one of its addresses is closed. */
@@ -175,10 +201,29 @@ export class EgressProxy {
     return kind === 'Basic' && isSame(Buffer.from(value, 'base64').toString(), `longshore:${this.credential}`);
   }
 
-  private hold(socket: Socket): void {
-    this.open.add(socket);
-    socket.once('close', () => this.open.delete(socket));
+  private isFull(): boolean {
+    return this.open.size >= limits.egressConnections;
   }
+
+  /** What goes onward ends with the connection that asked, also where an answer still waits behind another (pipelining). */
+  private hold(held: Held, asker?: Held): void {
+    this.open.set(held, asker);
+    held.once('close', () => {
+      this.open.delete(held);
+      for (const [onward, client] of this.open) if (client === held) onward.destroy();
+    });
+  }
+}
+
+type PassedHeaders = Readonly<Record<string, string | string[]>>;
+
+/** Path and query of what was asked for below a key's upstream; undefined where it climbs out of it. */
+function pathBelow(upstream: URL, rest: string): string | undefined {
+  const base = upstream.pathname.replace(/\/$/, '');
+  const asked = `${upstream.origin}${base}${rest.startsWith('/') ? rest : `/${rest}`}`;
+  if (!URL.canParse(asked)) return undefined;
+  const { origin, pathname, search } = new URL(asked);
+  return origin === upstream.origin && pathname.startsWith(`${base}/`) ? pathname + search : undefined;
 }
 
 async function resolveName(host: string): Promise<readonly string[]> {
