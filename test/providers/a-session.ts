@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { newId } from '#contracts';
 import { instantOf, machineClock } from '../../apps/worker/src/process/monotonic.js';
 import {
@@ -89,6 +89,7 @@ async function openWalls(provider: Provider, door: TestDoor, request: SessionReq
     rung: 'bwrap',
     workspace,
     stateFolder,
+    ownFolder: join(dirname(stateFolder), 'sandbox'),
     readable: needs?.readable ?? [],
     writable: needs?.writable ?? [],
     hidden: [],
@@ -100,7 +101,7 @@ async function openWalls(provider: Provider, door: TestDoor, request: SessionReq
     })),
     memberDoor: true,
   });
-  const socket = await openSocketPlace(stateFolder, socketNames.memberDoor);
+  const socket = await openSocketPlace(join(dirname(stateFolder), 'sandbox'), socketNames.memberDoor);
   await door.serveAt(socket.path);
   const upstream = sandbox.upstreams[account?.upstream ?? ''];
   return {

@@ -33,11 +33,11 @@ export interface TestSandbox {
 export async function aSandbox(rung: SandboxRung, more: Partial<SandboxRules> = {}): Promise<TestSandbox> {
   await buildOnce();
   const folder = tempDir('sandbox');
-  const [workspace, stateFolder] = [more.workspace ?? join(folder, 'work'), join(folder, 'state')];
+  const { workspace = join(folder, 'work'), stateFolder = join(folder, 'state') } = more;
   for (const path of [workspace, stateFolder]) await mkdir(path, { recursive: true, mode: 0o700 });
   const sandbox = await openSandbox({
     rung,
-    stateFolder,
+    ownFolder: join(folder, 'sandbox'),
     readable: [],
     writable: [],
     hidden: [],
@@ -45,6 +45,7 @@ export async function aSandbox(rung: SandboxRung, more: Partial<SandboxRules> = 
     keys: [],
     ...more,
     workspace,
+    stateFolder,
   });
   const trees: GuardedTree[] = [];
   const start = async (file: string, ...args: readonly string[]): Promise<GuardedTree> => {

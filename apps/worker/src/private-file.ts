@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FarmError, systemCodeOf } from '#contracts';
 
@@ -29,6 +29,24 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   } catch (error) {
     if (systemCodeOf(error) === 'ENOENT') return undefined;
     throw error;
+  }
+}
+
+/**
+ * Makes a folder of mode 0700 in one that is there; an older one stays.
+ *
+ * @throws FarmError `misconfigured` where something else stands there, a symlink to a folder too
+ */
+export async function makePrivateFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (systemCodeOf(error) !== 'EEXIST') throw error;
+    if ((await lstat(path)).isDirectory()) return;
+    throw new FarmError('misconfigured', 'Something that is no folder stands where the worker keeps one.', {
+      hint: 'The work goes on in a new folder when the Dispatch is tried again.',
+      cause: error,
+    });
   }
 }
 

@@ -14,7 +14,7 @@ import { readMessages } from './read-messages.js';
 const doorPath = '/_internal/node/mcp';
 
 /** Where the door stands: a unix socket that is relayed into a sandbox, or loopback under a random port where there is none. */
-type DoorPlace = { readonly kind: 'loopback' } | { readonly kind: 'sandbox'; readonly stateFolder: string };
+type DoorPlace = { readonly kind: 'loopback' } | { readonly kind: 'sandbox'; readonly ownFolder: string };
 
 /**
  * The MCP endpoint of one Dispatch, for whoever has its token (H34). Host and Origin are checked, so that no web page of this
@@ -52,7 +52,7 @@ export class LocalMemberDoor {
     server.maxConnections = limits.memberDoorConnections;
     let socket: SocketPlace | undefined;
     if (place.kind === 'sandbox') {
-      socket = await openSocketPlace(place.stateFolder, socketNames.memberDoor);
+      socket = await openSocketPlace(place.ownFolder, socketNames.memberDoor);
       await listen(server, { path: socket.path });
     } else {
       await listen(server, { port: 0, host: '127.0.0.1' });

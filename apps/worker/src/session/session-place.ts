@@ -62,16 +62,15 @@ export class SessionPlace {
       account,
       memberDoor: true,
     });
-    const { state: stateFolder } = folder;
     const door = await LocalMemberDoor.open(
       calls,
       run.log,
-      walls.rung === 'bwrap' ? { kind: 'sandbox', stateFolder } : { kind: 'loopback' },
+      walls.rung === 'bwrap' ? { kind: 'sandbox', ownFolder: folder.sandbox } : { kind: 'loopback' },
     );
     const seen = account === undefined ? undefined : seenAccount(account, needs, sandbox);
     if (account !== undefined && visibleSecrets(account, needs).length > 0)
       run.log.warn({ account: account.name }, 'the agent can see the key of its account: no proxy can add it (H35)');
-    return new SessionPlace(door, sandbox, seen, await insideEnvironment(stateFolder, settings));
+    return new SessionPlace(door, sandbox, seen, await insideEnvironment(folder.state, settings));
   }
 
   /** What of a session's request depends on the place. */

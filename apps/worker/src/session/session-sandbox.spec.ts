@@ -49,7 +49,7 @@ describe('a session behind walls', () => {
     const outside = await aSandbox('none');
     for (const box of [sibling, outside]) expect((await box.node(knock)).stdout).toContain('no door');
     const { path } = worker.events('workspace')[0] ?? {};
-    const socket = join(String(path), '..', 'state', 'sandbox', 'sockets', 'member-door.sock');
+    const socket = join(String(path), '..', 'sandbox', 'sockets', 'member-door.sock');
     expect((await sibling.run('ls', socket)).code).not.toBe(0);
     for (const box of [sibling, outside]) await box.close();
 

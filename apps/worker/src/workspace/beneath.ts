@@ -3,7 +3,7 @@ import { type FileHandle, lstat, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError, systemCodeOf } from '#contracts';
 
-const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /**
  * Work beneath a folder that somebody else may write: each step of a path is opened from the step before and never through a
@@ -68,6 +68,39 @@ export async function lookBeneath(root: string, path: string): Promise<Stats | u
       return undefined;
     throw error;
   }
+}
+
+/**
+ * The text of a regular file of at most so many bytes; nothing when it is not there, is larger, or is anything else: a symlink, or
+ * a FIFO that nobody writes to.
+ */
+export async function readFileBeneath(root: string, path: string, largest: number): Promise<string | undefined> {
+  const parts = path.split('/');
+  const name = parts.pop() ?? '';
+  try {
+    return await withFolder(root, parts, false, async (folder, folderPath) => {
+      const file = await open(at(folder, folderPath, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      try {
+        return await textOf(file, largest);
+      } finally {
+        await file.close();
+      }
+    });
+  } catch (error) {
+    if (error instanceof FarmError || ['ENOENT', 'ELOOP', 'ENXIO'].includes(systemCodeOf(error) ?? ''))
+      return undefined;
+    throw error;
+  }
+}
+
+async function textOf(file: FileHandle, largest: number): Promise<string | undefined> {
+  if (!(await file.stat()).isFile()) return undefined;
+  // who writes it may be writing on: never more than was asked for
+  const content = Buffer.alloc(largest + 1);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < content.length; length += read)
+    read = (await file.read(content, length, content.length - length, null)).bytesRead;
+  return length > largest ? undefined : content.toString('utf8', 0, length);
 }
 
 async function withFolder<Value>(

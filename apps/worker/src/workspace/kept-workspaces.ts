@@ -25,7 +25,8 @@ export class KeptWorkspaces {
   async keep(folder: DispatchFolder, assignment: string): Promise<void> {
     if (!shape.test(assignment)) return removeFolder(folder.path);
     await unmountBeneath(folder.path);
-    for (const path of [folder.state, folder.handover, folder.pack, folder.marker]) await removeFolder(path);
+    const { state, sandbox, handover, pack, marker } = folder;
+    for (const path of [state, sandbox, handover, pack, marker]) await removeFolder(path);
     await writeFile(join(folder.path, noteName), JSON.stringify({ bytes: await bytesIn(folder.path) }));
     const place = join(this.folder, assignment);
     await removeFolder(place);

@@ -45,8 +45,10 @@ export interface DispatchFolder {
   readonly scratch: string;
   /** Our GIT_DIR, beside the workspace and out of the agent's reach (H2). */
   readonly git: string;
-  /** The adapter's own files. */
+  /** The adapter's own files: what the agent may write, too. */
   readonly state: string;
+  /** The sandbox's own, beside all that an agent may write (E2). */
+  readonly sandbox: string;
   readonly handover: string;
   readonly pack: string;
 }
@@ -60,6 +62,7 @@ export function folderAt(path: string): DispatchFolder {
     scratch: join(path, 'scratch'),
     git: join(path, 'git'),
     state: join(path, 'state'),
+    sandbox: join(path, 'sandbox'),
     handover: join(path, 'handover.json'),
     pack: join(path, 'capture.pack'),
   };

@@ -200,7 +200,7 @@ async function isSamePlace(one: string, other: string): Promise<boolean> {
   return left !== undefined && left === right;
 }
 
-function isBeneath(path: string, top: string): boolean {
+export function isBeneath(path: string, top: string): boolean {
   return path === top || path.startsWith(top.endsWith('/') ? top : `${top}/`);
 }
 

@@ -16,6 +16,7 @@ import {
   systemMounts,
 } from './bubblewrap.js';
 import { EgressProxy, requireUpstreams } from './egress-proxy.js';
+import { refusePlanted, refuseReach } from './planted-places.js';
 import { egressPort, memberDoorPort, type Sandbox, type SandboxRules } from './rules.js';
 import { makeSandboxFolder, openSocketPlace, type SandboxFolder, socketNames } from './sandbox-folder.js';
 import { limitTree, type TreeLimits, wholeLimits } from './tree-limits.js';
@@ -50,7 +51,7 @@ async function openBare(rules: SandboxRules): Promise<Sandbox> {
 }
 
 async function openWalls(rules: SandboxRules): Promise<Sandbox> {
-  const { stateFolder, egress, keys } = rules;
+  const { ownFolder, egress, keys } = rules;
   const path = process.env.PATH ?? '/usr/bin:/bin';
   const bubblewrap = await findBubblewrap(path);
   if (bubblewrap === undefined) {
@@ -59,7 +60,7 @@ async function openWalls(rules: SandboxRules): Promise<Sandbox> {
     });
   }
   const home = homedir();
-  const folder = await makeSandboxFolder(stateFolder);
+  const folder = await makeSandboxFolder(ownFolder);
   const mounts = await mountsOf(rules, folder, path, home);
   const proxy = egress.hosts.length > 0 || keys.length > 0 ? await openProxy(rules) : undefined;
   const limited = await limitTree(nameOfTree(), wholeLimits(rules.limits), true);
@@ -84,8 +85,8 @@ async function openWalls(rules: SandboxRules): Promise<Sandbox> {
   };
 }
 
-async function openProxy({ stateFolder, egress, keys, onRefusedHost }: SandboxRules): Promise<EgressProxy> {
-  const place = await openSocketPlace(stateFolder, socketNames.egress);
+async function openProxy({ ownFolder, egress, keys, onRefusedHost }: SandboxRules): Promise<EgressProxy> {
+  const place = await openSocketPlace(ownFolder, socketNames.egress);
   return EgressProxy.open({ egress, keys, place, ...refusals(onRefusedHost) });
 }
 
@@ -102,7 +103,7 @@ async function mountsOf(
     { kind: 'write', at: '/tmp', from: folder.tmp },
     { kind: 'write', at: '/var/tmp', from: folder.tmp },
     { kind: 'read', at: '/etc/hosts', from: folder.hosts },
-    { kind: 'write', at: socketsInside, from: folder.sockets },
+    { kind: 'read', at: socketsInside, from: folder.sockets },
   ];
   const shown = [
     ...(await systemMounts(path, home)),
@@ -117,7 +118,10 @@ async function mountsOf(
     { kind: readOnlyWorkspace === true ? 'read' : 'write', at: workspace, from: await realpath(workspace) },
     { kind: 'write', at: stateFolder, from: await realpath(stateFolder) },
   ];
-  return lastOfEach([...shown, ...covers, ...last]);
+  const mounts = lastOfEach([...shown, ...covers, ...last]);
+  await refuseReach(rules.ownFolder, mounts);
+  await refusePlanted(mounts);
+  return mounts;
 }
 
 async function writeMounts(paths: readonly string[]): Promise<readonly Mount[]> {

@@ -44,6 +44,7 @@ async function proveIn(rung: Exclude<SandboxRung, 'none'>, folder: string): Prom
     rung,
     workspace,
     stateFolder,
+    ownFolder: join(folder, 'sandbox'),
     readable: [],
     writable: [],
     hidden: [],

@@ -16,8 +16,13 @@ export interface SandboxRules {
   readonly workspace: string;
   /** The workspace can be read only (`read_only` of a workflow). */
   readonly readOnlyWorkspace?: boolean;
-  /** The Dispatch's own folder outside the workspace, 0700. The sandbox keeps its own things in it, too. */
+  /** The adapter's own folder outside the workspace, 0700. All of it can be written inside. */
   readonly stateFolder: string;
+  /**
+   * Where the sandbox keeps its own: it is made, 0700, in a folder that is there. Beneath nothing that can be written inside: what
+   * an agent could put in its place, the next opening of the same folder would mount (E2).
+   */
+  readonly ownFolder: string;
   readonly readable: readonly string[];
   readonly writable: readonly string[];
   /** Covered where a readable or writable folder holds them: data folder, other workspaces, caches. */
@@ -26,7 +31,7 @@ export interface SandboxRules {
   readonly limits?: Partial<SandboxLimits>;
   /** Held by the proxy, so that the agent never sees them (H35). */
   readonly keys: readonly HeldKey[];
-  /** The member door is served on `memberDoorSocketIn(stateFolder)`; inside it is reached at `memberDoorPort` (H34). */
+  /** The member door is served on the socket `socketNames.memberDoor` in `ownFolder`; inside it is reached at `memberDoorPort` (H34). */
   readonly memberDoor?: boolean;
   /** A host was refused: its name, for the log. */
   readonly onRefusedHost?: (host: string) => void;

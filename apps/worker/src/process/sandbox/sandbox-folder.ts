@@ -1,7 +1,9 @@
-import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makePrivateFolder } from '../../private-file.js';
 
-/** What the sandbox keeps in a Dispatch's state folder: on disk and not in memory, so that filling it is no memory bomb. */
+/** What the sandbox keeps for a Dispatch: on disk and not in memory, so that filling it is no memory bomb. */
 export interface SandboxFolder {
   readonly home: string;
   readonly tmp: string;
@@ -10,26 +12,40 @@ export interface SandboxFolder {
   readonly hosts: string;
 }
 
-const folderOf = (stateFolder: string): string => join(stateFolder, 'sandbox');
-const socketsOf = (stateFolder: string): string => join(folderOf(stateFolder), 'sockets');
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
-export async function makeSandboxFolder(stateFolder: string): Promise<SandboxFolder> {
-  const path = folderOf(stateFolder);
+/**
+ * Made for the first process of a session, and the same for the next one.
+ *
+ * @throws FarmError `misconfigured` where something that is no folder stands in the place of one
+ */
+export async function makeSandboxFolder(path: string): Promise<SandboxFolder> {
   const folder: SandboxFolder = {
     home: join(path, 'home'),
     tmp: join(path, 'tmp'),
     shared: join(path, 'shm'),
-    sockets: await makeSocketFolder(stateFolder),
+    sockets: await makeSocketFolder(path),
     hosts: join(path, 'hosts'),
   };
-  for (const part of [folder.home, folder.tmp, folder.shared]) await mkdir(part, { recursive: true, mode: 0o700 });
-  await writeFile(folder.hosts, '127.0.0.1 localhost\n::1 localhost\n');
+  for (const part of [folder.home, folder.tmp, folder.shared]) await makePrivateFolder(part);
+  await writeHosts(folder.hosts);
   return folder;
+}
+
+/** Always a new file: what stood there goes by its name, whatever it led to. */
+async function writeHosts(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
+  try {
+    await file.writeFile('127.0.0.1 localhost\n::1 localhost\n');
+  } finally {
+    await file.close();
+  }
 }
 
 export const socketNames = { memberDoor: 'member-door.sock', egress: 'egress.sock' } as const;
 
-/** A place for a unix socket in a state folder. */
+/** A place for a unix socket in a sandbox's own folder. */
 export interface SocketPlace {
   readonly path: string;
   /** After whoever listens there has closed. */
@@ -37,21 +53,24 @@ export interface SocketPlace {
 }
 
 /**
- * The name of a socket ends at 107 bytes and a state folder may lie deep, so it is named by an open descriptor of its folder. That
+ * The name of a socket ends at 107 bytes and the folder may lie deep, so it is named by an open descriptor of its folder. That
  * stays open as long as somebody listens: the end of listening takes the file away by the same name.
+ *
+ * @throws FarmError `misconfigured` as `makeSandboxFolder`
  */
 export async function openSocketPlace(
-  stateFolder: string,
+  ownFolder: string,
   name: (typeof socketNames)[keyof typeof socketNames],
 ): Promise<SocketPlace> {
-  const path = await makeSocketFolder(stateFolder);
-  await rm(join(path, name), { force: true });
-  const folder = await open(path, 'r');
-  return { path: `/proc/self/fd/${folder.fd}/${name}`, release: () => folder.close() };
+  const folder = await open(await makeSocketFolder(ownFolder), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  const path = `/proc/self/fd/${folder.fd}/${name}`;
+  await rm(path, { force: true });
+  return { path, release: () => folder.close() };
 }
 
-async function makeSocketFolder(stateFolder: string): Promise<string> {
-  const path = socketsOf(stateFolder);
-  await mkdir(path, { recursive: true, mode: 0o700 });
+async function makeSocketFolder(ownFolder: string): Promise<string> {
+  const path = join(ownFolder, 'sockets');
+  await makePrivateFolder(ownFolder);
+  await makePrivateFolder(path);
   return path;
 }

@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#contracts';
@@ -9,6 +10,7 @@ import { waitUntil } from '../../../../../test/support/wait-until.js';
 import { instantOf, machineClock } from '../../process/monotonic.js';
 import { ProviderEvent } from '../events.js';
 import type { ProviderSession, SessionAccount } from '../port.js';
+import { makeSessionHome, removeFromHome } from './codex-home.js';
 import { codexProvider } from './codex-provider.js';
 
 /** Speaks the lines that Codex 0.171.0 wrote, each after what it was asked before; keeps what it is told. */
@@ -154,27 +156,80 @@ describe('a session over the app-server of Codex', () => {
     await expect(session.say({ kind: 'reminder', count: 1, text: 'Hello?' })).resolves.toBe('not_running');
   });
 
-  it('lends a login to the session and takes it back renewed, but no login of somebody else', async () => {
+  const lends = (lent: object) => {
     const owned = tempDir('login');
-    const login = (account_id: string, last_refresh: string) =>
-      JSON.stringify({ auth_mode: 'chatgpt', last_refresh, tokens: { account_id, refresh_token: last_refresh } });
+    const file = join(owned, 'auth.json');
+    writeFileSync(file, JSON.stringify(lent), { mode: 0o600 });
     const account = { name: 'plan', environment: { CODEX_HOME: owned }, secrets: {}, billing: 'plan' } as const;
-    const now = () => readFileSync(join(owned, 'auth.json'), 'utf8');
-    const [first, second, third] = ['2026-01-01', '2026-02-01', '2026-03-01'].map((day) => `${day}T00:00:00Z`);
-    writeFileSync(join(owned, 'auth.json'), login('mine', first ?? ''), { mode: 0o600 });
+    return { owned, account, now: (): unknown => JSON.parse(readFileSync(file, 'utf8')) };
+  };
+  const login = (account_id: string, last_refresh: string, more: object = {}) => ({
+    auth_mode: 'chatgpt',
+    last_refresh,
+    tokens: { account_id, refresh_token: last_refresh },
+    ...more,
+  });
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  /** Writes what an agent would into its session's login, and ends it. */
+  const endsWith = async ({ session, home }: Awaited<ReturnType<typeof start>>, content: object) => {
+    writeFileSync(join(home, 'auth.json'), JSON.stringify(content));
+    await session.stop({ graceMs: 0 });
+  };
 
+  it('lends a login to the session and takes its tokens back renewed, and nothing else', async () => {
+    const [first, second, third] = [daysAgo(3), daysAgo(2), daysAgo(1)];
+    const { account, now } = lends(login('mine', first));
     const renewing = await start(recorded, 'stay', account);
-    expect(readFileSync(join(renewing.home, 'auth.json'), 'utf8')).toBe(now());
-    writeFileSync(join(renewing.home, 'auth.json'), login('mine', second ?? ''));
-    await renewing.session.stop({ graceMs: 0 });
-    await waitUntil(() => now() === login('mine', second ?? ''), { what: 'the renewed login' });
+    expect(JSON.parse(readFileSync(join(renewing.home, 'auth.json'), 'utf8'))).toEqual(now());
+    await endsWith(renewing, login('mine', second, { OPENAI_API_KEY: 'key-of-another', auth_mode: 'apikey' }));
+    await waitUntil(() => JSON.stringify(now()).includes(second), { what: 'the renewed login' });
+    expect(now()).toEqual(login('mine', second));
 
-    const swapping = await start(recorded, 'stay', account);
-    writeFileSync(join(swapping.home, 'auth.json'), login('theirs', third ?? ''));
-    const renewingAgain = await start(recorded, 'stay', account);
-    await swapping.session.stop({ graceMs: 0 });
-    writeFileSync(join(renewingAgain.home, 'auth.json'), login('mine', third ?? ''));
-    await renewingAgain.session.stop({ graceMs: 0 });
-    await waitUntil(() => now() === login('mine', third ?? ''), { what: 'the login, which nobody swapped meanwhile' });
+    const refused = [login('theirs', third), login('mine', daysAgo(-1)), login('mine', first), login('mine', 'soon')];
+    for (const content of refused) await endsWith(await start(recorded, 'stay', account), content);
+    const last = await start(recorded, 'stay', account);
+    await endsWith(last, login('mine', third));
+    await waitUntil(() => JSON.stringify(now()).includes(third), { what: 'the login, which nobody swapped meanwhile' });
+    expect(now()).toEqual(login('mine', third));
+  });
+
+  it('E2 follows nothing that an agent put in the place of its login: a symlink, a FIFO, a file without end', async () => {
+    const [first, second, third] = [daysAgo(3), daysAgo(2), daysAgo(1)];
+    const { account, now, owned } = lends(login('mine', first));
+    const other = tempDir('other-login');
+    writeFileSync(join(other, 'auth.json'), JSON.stringify(login('mine', second)));
+    writeFileSync(join(other, 'config.toml'), 'of the owner');
+    const plants: readonly ((home: string) => void)[] = [
+      (home) => symlinkSync(join(other, 'auth.json'), join(home, 'auth.json')),
+      (home) => execFileSync('mkfifo', [join(home, 'auth.json')]),
+      (home) => writeFileSync(join(home, 'auth.json'), JSON.stringify(login('mine', second)) + ' '.repeat(1024 ** 2)),
+      (home) => mkdirSync(join(home, 'auth.json')),
+      (home) => {
+        rmSync(home, { recursive: true });
+        symlinkSync(other, home);
+      },
+    ];
+    for (const plant of plants) {
+      const { session, home } = await start(recorded, 'stay', account);
+      rmSync(join(home, 'auth.json'));
+      plant(home);
+      removeFromHome(home, 'config.toml');
+      await session.stop({ graceMs: 0 });
+    }
+    // comes after all of them
+    await endsWith(await start(recorded, 'stay', account), login('mine', third));
+    await waitUntil(() => JSON.stringify(now()).includes(third), { what: 'the login of the last session' });
+    expect(readdirSync(owned)).toEqual(['auth.json']);
+    expect(readdirSync(other)).toEqual(['auth.json', 'config.toml']);
+  });
+
+  it('E2 does not go on in a home that an agent replaced by a symlink', async () => {
+    const { account } = lends(login('mine', daysAgo(3)));
+    const [other, state] = [tempDir('other-login'), tempDir('state')];
+    writeFileSync(join(other, 'auth.json'), 'of another');
+    symlinkSync(other, join(state, 'codex'));
+    const request = { stateFolder: state, environment: {}, account };
+    await expect(makeSessionHome(request)).rejects.toMatchObject({ code: 'misconfigured' });
+    expect(readFileSync(join(other, 'auth.json'), 'utf8')).toBe('of another');
   });
 });

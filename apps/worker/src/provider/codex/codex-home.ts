@@ -1,8 +1,10 @@
-import { copyFile, mkdir, readFile, rm } from 'node:fs/promises';
+import { closeSync, constants, openSync, rmSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readIfThere, writePrivateFile } from '../../private-file.js';
+import { makePrivateFolder, readIfThere, writePrivateFile } from '../../private-file.js';
+import { readFileBeneath } from '../../workspace/beneath.js';
 import type { SessionRequest } from '../port.js';
 
 /** Where OpenAI's models are asked. */
@@ -19,38 +21,71 @@ interface SessionHome {
 /**
  * A CODEX_HOME of this session alone, with a copy of the account's login: what an agent writes there (settings, hooks,
  * instructions) reaches neither another session nor the owner's own Codex, and no session reads another's transcript.
+ *
+ * @throws FarmError `misconfigured` where the agent put something else in the folder's place, such as a symlink
  */
-export async function makeSessionHome({ stateFolder, environment, account }: SessionRequest): Promise<SessionHome> {
-  const path = join(stateFolder, 'codex');
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  const copy = join(path, 'auth.json');
-  await rm(copy, { force: true });
+export async function makeSessionHome({
+  stateFolder,
+  environment,
+  account,
+}: Pick<SessionRequest, 'stateFolder' | 'environment' | 'account'>): Promise<SessionHome> {
+  const path = join(stateFolder, folderName);
+  // a session that goes on finds what its agent left there
+  await makePrivateFolder(path);
+  const copy = join(path, loginName);
+  await rm(copy, { recursive: true, force: true });
   const owned = account === undefined ? ownersHome(environment) : account.environment.CODEX_HOME;
-  const login = owned === undefined ? undefined : join(owned, 'auth.json');
+  const login = owned === undefined ? undefined : join(owned, loginName);
   const lent = login === undefined ? undefined : await readIfThere(login);
   if (login === undefined || lent === undefined) return { path, loggedIn: false, giveBack: async () => undefined };
-  await copyFile(login, copy);
-  const giveBack = () => giveLoginBack(login, copy, lent).catch(() => undefined);
+  await writeFile(copy, lent, { mode: 0o600, flag: 'wx' });
+  const giveBack = () => giveLoginBack(login, stateFolder, lent).catch(() => undefined);
   return { path, loggedIn: true, giveBack };
 }
 
-/**
- * Codex renews a login now and then, and the old one is worth nothing afterwards. Only a later login of the same account is taken
- * from the session, where the agent could write, and only in the place of the one that was lent.
- */
-async function giveLoginBack(login: string, copy: string, lent: string): Promise<void> {
-  const renewed = await readFile(copy, 'utf8');
-  if (renewed === lent || (await readIfThere(login)) !== lent) return;
-  const [before, after] = [Login.parse(JSON.parse(lent)), Login.parse(JSON.parse(renewed))];
-  const isSame = after.tokens.account_id === before.tokens.account_id;
-  if (isSame && Date.parse(after.last_refresh) > Date.parse(before.last_refresh))
-    await writePrivateFile(login, renewed);
+/** Removes a file of the home while an agent may write there: whatever it put in the home's place, nothing elsewhere goes. */
+export function removeFromHome(home: string, name: string): void {
+  const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+  let folder: number | undefined;
+  try {
+    folder = openSync(home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    rmSync(process.platform === 'linux' ? `/proc/self/fd/${folder}/${name}` : join(home, name), { force: true });
+  } catch {
+    // no folder or no file any more
+  } finally {
+    if (folder !== undefined) closeSync(folder);
+  }
 }
 
-const Login = z.looseObject({
-  last_refresh: z.string(),
-  tokens: z.looseObject({ account_id: z.string().min(1), refresh_token: z.string().min(1) }),
+/**
+ * Codex renews a login now and then, and the old one is worth nothing afterwards. The agent could write where it is read: only
+ * the tokens of the same account come back, with a later time that has been, and only in the place of those that were lent.
+ */
+async function giveLoginBack(login: string, stateFolder: string, lent: string): Promise<void> {
+  const renewed = await readFileBeneath(stateFolder, `${folderName}/${loginName}`, largestLogin);
+  if (renewed === undefined || renewed === lent || (await readIfThere(login)) !== lent) return;
+  const before = Lent.parse(JSON.parse(lent));
+  const { tokens, last_refresh } = Renewed.parse(JSON.parse(renewed));
+  const time = Date.parse(last_refresh);
+  if (tokens.account_id !== before.tokens.account_id) return;
+  if (!(time > Date.parse(before.last_refresh) && time <= Date.now())) return;
+  const after = { ...before, last_refresh, tokens: { ...before.tokens, ...tokens } };
+  await writePrivateFile(login, JSON.stringify(after));
+}
+
+const folderName = 'codex';
+const loginName = 'auth.json';
+const largestLogin = 64 * 1024;
+
+const Tokens = z.object({
+  account_id: z.string().min(1),
+  refresh_token: z.string().min(1),
+  access_token: z.string().min(1).optional(),
+  id_token: z.string().min(1).optional(),
 });
+/** What may come back; all else of a file is left out. */
+const Renewed = z.object({ last_refresh: z.string(), tokens: Tokens });
+const Lent = z.looseObject({ last_refresh: z.string(), tokens: Tokens.loose() });
 
 /** Where the machine's owner is logged in. */
 function ownersHome(environment: Readonly<Record<string, string | undefined>>): string {

@@ -1,11 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { FarmError } from '#contracts';
 import type { GuardedTree, TreeCommand } from '../../process/guarded-tree.js';
 import { startGuarded } from '../../process/guardian.js';
 import { sessionEnvironment } from '../../session/session-environment.js';
 import type { Provider, ProviderSession, SessionRequest } from '../port.js';
 import { AppServerSession } from './app-server-session.js';
-import { makeSessionHome } from './codex-home.js';
+import { makeSessionHome, removeFromHome } from './codex-home.js';
 import { codexNeeds } from './codex-needs.js';
 import { codexAvailability, hasAppServer } from './codex-program.js';
 import { doorSettings, sessionSettings } from './codex-settings.js';
@@ -62,12 +63,12 @@ async function startExec(start: Start): Promise<ProviderSession> {
   const how = ['--json', '--skip-git-repo-check', ...settings];
   const args = resume === undefined ? ['exec', ...how, '-'] : ['exec', 'resume', ...how, resume.ref, '-'];
   const file = execFile(home);
-  await rm(file, { force: true });
+  await rm(file, { recursive: true, force: true });
   await writeFile(file, fileOf(request), { mode: 0o600, flag: 'wx' });
   try {
     return new ExecSession(await startTree(start, args), request, home);
   } catch (error) {
-    await rm(file, { force: true });
+    removeFromHome(home, basename(file));
     throw error;
   }
 }

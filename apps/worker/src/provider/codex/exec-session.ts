@@ -1,6 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { limits } from '#contracts';
 import type { GuardedTree, TreeEnd } from '../../process/guarded-tree.js';
 import { StreamTail } from '../bounded-lines.js';
@@ -9,6 +7,8 @@ import type { ProviderSession, SessionRequest } from '../port.js';
 import { sessionEvents } from '../session-events.js';
 import { SessionGate } from '../session-gate.js';
 import { scrubbedEvent, secretsOf, withoutSecrets } from '../without-secrets.js';
+import { removeFromHome } from './codex-home.js';
+import { countAnew } from './counted-so-far.js';
 import { type Counted, eventOfExecItem, failureOfExec, parseExecLine, usageOfExec } from './exec-events.js';
 
 /**
@@ -33,7 +33,7 @@ export class ExecSession implements ProviderSession {
         explain: () => (request.resume === undefined ? this.gate.whyNotBegun() : sessionGone),
       },
     );
-    void tree.exited.then(() => removeExecFile(home));
+    void tree.exited.then(() => removeFromHome(home, execFileName));
     tree.stdin.end(request.input);
   }
 
@@ -66,7 +66,7 @@ export class ExecSession implements ProviderSession {
     switch (line?.type) {
       case 'thread.started':
         this.gate.takeThread(line.thread_id);
-        removeExecFile(this.home);
+        removeFromHome(this.home, execFileName);
         return [];
       case 'item.started':
       case 'item.completed':
@@ -85,33 +85,13 @@ export class ExecSession implements ProviderSession {
 
   /** `exec` counts from the start of the thread: what its earlier processes used is counted already. */
   private count(total: Counted): ProviderEvent {
-    const file = join(this.home, 'counted.json');
-    const before = readCounted(file);
-    writeFileSync(file, JSON.stringify(total), { mode: 0o600 });
-    return usageOfExec(total, before, this.request.model);
+    return usageOfExec(total, countAnew(this.request.stateFolder, total), this.request.model);
   }
 }
+
+const execFileName = 'config.toml';
 
 /** Holds the door's token and the instructions until the session has begun (H34). */
-export const execFile = (home: string): string => join(home, 'config.toml');
-
-function removeExecFile(home: string): void {
-  rmSync(execFile(home), { force: true });
-}
-
-const KeptCount = z.looseObject({
-  input_tokens: z.int().min(0),
-  cached_input_tokens: z.int().min(0),
-  output_tokens: z.int().min(0),
-});
-
-function readCounted(file: string): Counted {
-  try {
-    const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return KeptCount.parse(content);
-  } catch {
-    return { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0 };
-  }
-}
+export const execFile = (home: string): string => join(home, execFileName);
 
 const sessionGone: ProviderFailure = { class: 'invalid', detail: 'The session to go on with is not there any more.' };
