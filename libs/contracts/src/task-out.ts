@@ -29,8 +29,8 @@ export const taskDiff = contract({
 
 /** A branch that was asked for and changes what a CI system would run waits until a person has seen it (H39). */
 export const CiApproval = z.strictObject({
-  /** A hash over commit and changes: what `approve` must say. */
-  digest: z.string(),
+  /** A hash over commit and changes: what `approve` must say; null where the diff is cut: nobody approves what nobody was shown. */
+  digest: z.string().nullable(),
   files: z.array(z.string()),
   diff: z.string(),
   truncated: z.boolean(),

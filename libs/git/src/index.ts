@@ -33,7 +33,7 @@ export { bundleOfMirror, commitOf, fetchMirror, isUnused, tidyMirror } from './r
 export type { Remote, RemoteCall, RemoteCredential } from './remote/remote.js';
 export { knownName, withRemote } from './remote/remote.js';
 export { requireGit } from './require-git.js';
-export { type ShownDiff, showDiff, touchedPaths } from './show-diff.js';
+export { type ShownDiff, showDiff, showHistory, touchedPaths } from './show-diff.js';
 export type { ObjectStore, Person } from './store.js';
 export { emptyBase, openStore } from './store.js';
 export { changedSubmodules, pinnedSubmodules, pinSubmodules } from './submodules.js';

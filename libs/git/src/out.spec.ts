@@ -6,7 +6,7 @@ import { tempDir } from '../../../test/support/temp-dir.js';
 import { patchFor } from './patch-for.js';
 import { type Push, pushBranch } from './push-branch.js';
 import { withRemote } from './remote/remote.js';
-import { showDiff, touchedPaths } from './show-diff.js';
+import { showDiff, showHistory, touchedPaths } from './show-diff.js';
 import { openStore } from './store.js';
 
 /** A store with the commits of a checkout, and that checkout. */
@@ -100,7 +100,25 @@ describe('the diff of a history', () => {
     commitFiles(work, { 'a.txt': 'two\n', '.github/workflows/x.yml': 'on: push\n' }, 'One');
     plainGit(work, ['rm', '-q', '-r', '.github']);
     plainGit(work, ['commit', '-q', '-m', 'Two']);
-    expect(await touchedPaths(store, base, take())).toEqual(['.github/workflows/x.yml', 'a.txt']);
+    const commit = take();
+    const paths = ['.github/workflows/x.yml'];
+    expect(await touchedPaths(store, base, commit)).toEqual([...paths, 'a.txt']);
+    const shown = await showHistory(store, base, commit, { paths, maxBytes: 10_000 });
+    expect([shown.truncated, shown.commits]).toEqual([false, 2]);
+    expect(shown.text).toMatch(/\+on: push.*-on: push/s);
+    expect(shown.text).not.toMatch(/two|One/);
+    expect(await showHistory(store, base, commit, { paths, maxBytes: 100 })).toMatchObject({ truncated: true });
+  });
+
+  it('shows what stands on a side line that a merge threw away', async () => {
+    const { work, base, store, take } = await aStore();
+    plainGit(work, ['checkout', '-q', '-b', 'side']);
+    commitFiles(work, { '.travis.yml': 'script: evil\n' }, 'Side');
+    plainGit(work, ['checkout', '-q', 'main']);
+    commitFiles(work, { 'a.txt': 'two\n' }, 'Main');
+    plainGit(work, ['merge', '-q', '-s', 'ours', '-m', 'Join', 'side']);
+    const shown = await showHistory(store, base, take(), { paths: ['.travis.yml'], maxBytes: 10_000 });
+    expect(shown.text).toContain('+script: evil');
   });
 });
 

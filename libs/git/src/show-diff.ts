@@ -54,9 +54,38 @@ export async function showDiff(
   }
 }
 
+/**
+ * What each commit between the two did to these paths, the oldest first, also what a later one took back; a merge against each of
+ * its parents. Nothing that its author wrote but the content: no message. `commits` counts what is shown, a merge once for each parent.
+ */
+export async function showHistory(
+  repository: { readonly dir: string },
+  base: Oid,
+  commit: Oid,
+  asked: Required<Pick<DiffAsked, 'paths' | 'maxBytes'>> & Pick<DiffAsked, 'limits'>,
+): Promise<ShownDiff & { readonly commits: number }> {
+  if (asked.paths.length === 0) return { text: '', truncated: false, commits: 0 };
+  const how = ['-p', '-m', '--full-index', '--no-renames', '--no-color', '--no-ext-diff', '--no-textconv'];
+  // a side line that a merge threw away is pushed too
+  const which = ['--full-history', '--reverse', '--format=commit %H', `${requireOid(base)}..${requireOid(commit)}`];
+  try {
+    const { stdout } = await git(['log', ...how, ...which, '--', ...asked.paths], {
+      gitDir: repository.dir,
+      limits: { ...asked.limits, gitOutputBytes: mostHeld },
+    });
+    // content stands behind a sign of its own: none begins a line so
+    const commits = stdout.toString('latin1').match(/^commit [0-9a-f]{40,64}$/gm)?.length ?? 0;
+    return { ...cut(stdout, asked.maxBytes), commits };
+  } catch (error) {
+    if (error instanceof FarmError && error.code === 'too_large') return { text: '', truncated: true, commits: 0 };
+    throw error;
+  }
+}
+
 function cut(bytes: Buffer, most: number): ShownDiff {
   if (bytes.length <= most) return { text: bytes.toString(), truncated: false };
-  const end = bytes.lastIndexOf(0x0a, most - 1);
+  // a negative offset would count from the end
+  const end = most < 1 ? -1 : bytes.lastIndexOf(0x0a, most - 1);
   return { text: bytes.subarray(0, end < 0 ? 0 : end + 1).toString(), truncated: true };
 }
 

@@ -25,6 +25,21 @@ describe('the paths that a CI system reads', () => {
     'bitbucket-pipelines.yml',
     '.buildkite/pipeline.yml',
     '.tekton/push.yaml',
+    '.zuul.yaml',
+    '.zuul.d/jobs.yaml',
+    '.evergreen.yml',
+    '.pipelines/build.yml',
+    'codemagic.yaml',
+    'bitrise.yml',
+    'codefresh.yml',
+    '.harness/pipeline.yaml',
+    '.vsts-ci.yml',
+    '.prow.yaml',
+    '.onedev-buildspec.yml',
+    'netlify.toml',
+    'amplify.yml',
+    '.readthedocs.yaml',
+    '.pre-commit-config.yaml',
   ])('H39 holds a change of %s', (path) => {
     expect(isCiPath(path)).toBe(true);
   });

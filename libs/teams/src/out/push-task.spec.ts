@@ -164,6 +164,37 @@ describe('the push of a Task', () => {
     expect(await push(task, {}, agent)).toMatchObject({ state: 'pushed', already: true });
   });
 
+  it('H39 has no approval for a change of a CI file that is too long to be shown whole', async () => {
+    const { task, at } = await aDoneTask({ '.travis.yml': '# filler\n'.repeat(130_000) });
+    const { approval } = await push(task);
+    expect(approval).toMatchObject({ digest: null, files: ['.travis.yml'], truncated: true });
+    const [row] = await farm.sql(`select approval from task_push where task = '${task}'`);
+    const approve = String(row?.approval);
+    expect(approve).toMatch(/^[0-9a-f]{32}$/);
+    await expect(push(task, { approve })).rejects.toMatchObject({
+      code: 'conflict',
+      hint: expect.stringContaining('by hand'),
+    });
+    expect(at()).toBe('');
+  });
+
+  it('H39 shows what a commit did to a CI file also where a later one took it back', async () => {
+    const { task, worker } = await farm.alone({ repository: { name: 'app' }, title: 'Mend it' });
+    await farm.teams.sweeps.prepareTasks(patience);
+    const north = worker('north');
+    const lease = await north.begin();
+    await north.handOver(lease, { summary: 'Tried', outcome: 'retry' }, { '.travis.yml': 'script: evil\n' });
+    await north.handOver(
+      await north.begin(),
+      { summary: 'Done', outcome: 'green' },
+      { '.travis.yml': 'script: good\n' },
+    );
+    const { approval } = await push(task);
+    expect(approval).toMatchObject({ files: ['.travis.yml'], truncated: false, digest: expect.any(String) });
+    expect(approval?.diff).toContain('+script: evil');
+    expect(approval?.diff).toContain('+script: good');
+  });
+
   it('H39 holds a link that takes the place of a folder of CI files', async () => {
     const { task, at } = await aDoneTask({
       '.github': { link: 'elsewhere' },

@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
 import { FarmError, type InputOf, limits, newId, type OutputOf, type PullRequest, type taskPush } from '#contracts';
-import { listRemote, type ObjectStore, pushBranch, type RemoteCall, showDiff, touchedPaths, withRemote } from '#git';
+import {
+  listRemote,
+  type ObjectStore,
+  pushBranch,
+  type RemoteCall,
+  type ShownDiff,
+  showDiff,
+  showHistory,
+  touchedPaths,
+  withRemote,
+} from '#git';
 import type { TeamParts } from '../parts.js';
 import type { PushRow, RepositoryRow, TaskRow } from '../rows.js';
 import { scratchOf } from '../source/mirrors.js';
@@ -45,9 +55,12 @@ export async function pushTask(parts: TeamParts, pusher: Pusher, wanted: Wanted,
   const files = (await touchedPaths(out.store, out.base, out.commit, parts.gitLimits)).filter(isCiPath);
   const digest = files.length === 0 ? null : digestOf(out, files);
   const known = await parts.database.first(pushSql.read, { task: out.task.id, commit: out.commit });
-  if (digest !== null && known?.approved_by == null && !isApproval(pusher, wanted, digest)) {
-    await wait(parts, pusher, out, digest);
-    return waiting(parts, out, digest, files);
+  if (digest !== null && known?.approved_by == null) {
+    const shown = await showChanges(parts, out, files);
+    if (!isApproval(pusher, wanted, digest, shown)) {
+      await wait(parts, pusher, out, digest);
+      return waiting(out, digest, files, shown);
+    }
   }
   const approvedBy = digest === null ? null : (known?.approved_by ?? pusher.principal);
   const already = await deliver(parts, pusher, out, { known, digest, approvedBy, signal });
@@ -75,10 +88,15 @@ function digestOf({ task, base, commit }: Outgoing, files: readonly string[]): s
 }
 
 /** @throws conflict, not_allowed */
-function isApproval(pusher: Pusher, { approve }: Wanted, digest: string): boolean {
+function isApproval(pusher: Pusher, { approve }: Wanted, digest: string, { truncated }: ShownDiff): boolean {
   if (approve === undefined) return false;
   if (!pusher.isPerson)
     throw new FarmError('not_allowed', 'A change of what a CI system runs is approved by a person and nobody else.');
+  // nobody approves what nobody was shown
+  if (truncated)
+    throw new FarmError('conflict', 'The changes of CI files are too long to be shown, so they can not be approved.', {
+      hint: 'Take them to the origin by hand: longshore task patch.',
+    });
   if (approve === digest) return true;
   throw new FarmError('conflict', 'The approval is of other changes than these.', {
     hint: 'Push without an approval to see the changes and what to approve.',
@@ -97,18 +115,30 @@ function wait(parts: TeamParts, pusher: Pusher, out: Outgoing, digest: string): 
   });
 }
 
-async function waiting(parts: TeamParts, out: Outgoing, digest: string, files: readonly string[]): Promise<Answer> {
-  const diff = await showDiff(out.store, out.base, out.commit, {
-    paths: files,
-    maxBytes: limits.diffBytes,
-    ...(parts.gitLimits && { limits: parts.gitLimits }),
-  });
+/**
+ * H39: what the branch comes to, and where more than one commit made it, what each of them did: all of it is pushed, also what a
+ * later one took back.
+ */
+async function showChanges(
+  parts: TeamParts,
+  { store, base, commit }: Outgoing,
+  paths: readonly string[],
+): Promise<ShownDiff> {
+  const asked = { paths, ...(parts.gitLimits && { limits: parts.gitLimits }) };
+  const whole = await showDiff(store, base, commit, { ...asked, maxBytes: limits.diffBytes });
+  const left = Math.max(0, limits.diffBytes - Buffer.byteLength(whole.text));
+  const each = await showHistory(store, base, commit, { ...asked, maxBytes: left });
+  if (each.commits === 1 && whole.text !== '') return whole;
+  return { text: whole.text + each.text, truncated: whole.truncated || each.truncated };
+}
+
+function waiting(out: Outgoing, digest: string, files: readonly string[], { text, truncated }: ShownDiff): Answer {
   return {
     state: 'waiting_for_approval',
     branch: out.branch,
     commit: out.commit,
     already: false,
-    approval: { digest, files: [...files], diff: diff.text, truncated: diff.truncated },
+    approval: { digest: truncated ? null : digest, files: [...files], diff: text, truncated },
     pull_request: null,
   };
 }

@@ -61,5 +61,9 @@ function tellApproval(screen: Screen, words: string, { approval }: Answer): void
   if (approval.truncated) screen.say('the diff is longer than this');
   screen.say(screen.tint.yellow('Nothing was pushed: this branch changes what a CI system runs:'));
   for (const file of approval.files) screen.say(`  ${plainLine(file)}`);
-  screen.say(`  → read the changes, then: longshore task push ${words} --approve ${approval.digest}`);
+  const way =
+    approval.digest === null
+      ? 'nobody can approve what is not shown whole; take it there by hand: longshore task patch'
+      : `read the changes, then: longshore task push ${words} --approve ${approval.digest}`;
+  screen.say(`  → ${way}`);
 }
