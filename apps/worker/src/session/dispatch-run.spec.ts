@@ -161,10 +161,18 @@ describe('a Dispatch on a worker', () => {
 
   it('gives back what the provider refused to start', async () => {
     const farm = await StandInController.open();
-    const job = farm.add(script('- fail: {class: overload, refuse_start: true}'));
+    const job = farm.add(script('- fail: {class: crash, refuse_start: true}'));
     await (await aWorker(farm)).until('failed');
     expect(job.failed).toMatchObject({ reason: 'provider_start', retryable: true });
     expect(job.completed).toBeUndefined();
+  });
+
+  it('D3 tells an account that is overloaded before it starts from a provider that refuses', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add(script('- fail: {class: overload, refuse_start: true}'));
+    await (await aWorker(farm)).until('completed');
+    expect(job.completed).toMatchObject({ ended: 'limited' });
+    expect(job.failed).toBeUndefined();
   });
 
   it('H11 blames the machine and not the job where the login is gone', async () => {
