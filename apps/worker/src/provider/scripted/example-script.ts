@@ -6,7 +6,7 @@ steps:
       operation: checkpoint
       input:
         outcome: blocked
-        summary: The scripted provider needs a script in the prompt, or a workflow with another provider.
+        summary: The scripted provider needs a script in the prompt. For an agent with a model start the Task with --provider claude (or codex).
         details: |
           Put a block like this into the prompt or the member's instruction:
 
