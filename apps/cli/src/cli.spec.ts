@@ -138,13 +138,14 @@ describe('the command line', () => {
         slots: 1,
         slot_ceiling: 1,
         busy: 0,
+        accounts: [],
         state: 'live',
         note: 'a\u202eb',
         seen_at: null,
       },
     ];
     const asText = await ask(['worker', 'list'], () => ({ json: { result: { workers } } }));
-    expect(asText.exit).toBe(0);
+    expect([asText.exit, asText.stderr]).toEqual([0, '']);
     expect(asText.stdout).toContain('north');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is the promise
     const obeyed = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/;

@@ -37,7 +37,7 @@ function* attacksOn(input: unknown): Generator<unknown> {
 }
 
 const Shape = z.looseObject({
-  type: z.string().optional(),
+  type: z.union([z.string(), z.array(z.string()).transform(([one]) => one)]).optional(),
   pattern: z.string().optional(),
   format: z.string().optional(),
   minimum: z.number().optional(),

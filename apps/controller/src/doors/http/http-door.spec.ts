@@ -93,7 +93,7 @@ describe('errors of the door', () => {
   });
 
   it('H13 refuses what PostgreSQL can not hold, by name, and the good calls beside it go through', async () => {
-    const worker = await farm.aWorker();
+    const worker = await farm.aWorker({ slots: 16 });
     const jobs = [];
     for (let n = 0; n < 11; n += 1) jobs.push(await aLeasedJob(worker));
     const answers = await Promise.all(
