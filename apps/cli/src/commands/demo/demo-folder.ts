@@ -1,7 +1,10 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { execa } from 'execa';
 import { FarmError } from '#contracts';
+import { programOf } from '../../farm/programs.js';
+import { childEnvironment } from '../../services/child-environment.js';
 
 /** A folder for the farm and one for the library, below a new temporary one or the one that the person names. */
 export interface DemoFolder {
@@ -22,6 +25,10 @@ export async function makeDemoFolder(asked: string | undefined): Promise<DemoFol
     root,
     data: join(root, 'farm'),
     library: join(root, 'slug'),
-    remove: () => rm(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }),
+    // by the worker's own program: one that was killed leaves mounts, and its agent files that only it knows to remove
+    remove: async () => {
+      const program = programOf('worker', 'workspace/remove-folder-main');
+      await execa(process.execPath, [program, root], { env: childEnvironment(), extendEnv: false, stdin: 'ignore' });
+    },
   };
 }

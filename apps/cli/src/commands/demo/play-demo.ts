@@ -75,8 +75,7 @@ async function playOn(
   try {
     tell('demo', `PostgreSQL, NATS and a controller run at ${farm.url}`);
     for (const name of workerNames) {
-      // no mounts: those of a worker that is killed would hold the demo's folder
-      const env = { LONGSHORE_ISOLATION: 'clone', ...fault?.workerEnv?.(folder.data, name) };
+      const env = fault?.workerEnv?.(folder.data, name) ?? {};
       const onEvent: Parameters<LocalFarm['addWorker']>[0]['onEvent'] = (event) => {
         watch.add(name, event);
         const line = workerEventLine(event);
