@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { withFolder } from '../folders.js';
-import { git } from '../git.js';
-import { type GitLimits, gitLimits } from '../git-limits.js';
+import type { GitLimits } from '../git-limits.js';
 import type { Oid } from '../oid.js';
 import { initBare } from '../store.js';
+import { fetchOrigin } from './fetch-origin.js';
 import { inspectSource, type SourceReport } from './inspect-source.js';
 import type { RemoteCall } from './remote.js';
 
@@ -15,7 +15,7 @@ const blobBytes = 16 * 1024;
  * that takes too long or is refused: who asks has been told already that the origin answers.
  */
 export async function glanceAt(
-  { url, call }: RemoteCall,
+  remote: RemoteCall,
   wanted: { readonly commit: Oid; readonly branch: string; readonly scratch: string },
   options: { readonly limits?: Partial<GitLimits>; readonly seconds: number; readonly signal?: AbortSignal },
 ): Promise<SourceReport | undefined> {
@@ -23,32 +23,12 @@ export async function glanceAt(
     const dir = join(folder, 'glance.git');
     await initBare(dir);
     const limits = { ...options.limits, gitSeconds: options.seconds };
-    const { cwd: _, ...how } = call;
-    const fetched = await git(
-      [
-        'fetch',
-        '--quiet',
-        '--depth=1',
-        `--filter=blob:limit=${blobBytes}`,
-        '--no-tags',
-        '--no-write-fetch-head',
-        '--no-recurse-submodules',
-        '--no-auto-maintenance',
-        '--',
-        url,
-        `+refs/heads/${wanted.branch}:refs/heads/glance`,
-      ],
-      {
-        ...how,
-        gitDir: dir,
-        config: { ...call.config, 'fetch.unpackLimit': '1', 'fetch.fsckObjects': 'true' },
-        accept: 'any',
-        durable: false,
-        maxFileBytes: gitLimits(limits).sourceBytes,
-        limits,
-        ...(options.signal && { signal: options.signal }),
-      },
-    ).catch(() => undefined);
+    const fetched = await fetchOrigin(dir, remote, {
+      options: ['--depth=1', `--filter=blob:limit=${blobBytes}`],
+      refspecs: [`+refs/heads/${wanted.branch}:refs/heads/glance`],
+      limits,
+      signal: options.signal,
+    }).catch(() => undefined);
     if (fetched?.exitCode !== 0) return undefined;
     return inspectSource(dir, wanted.commit, limits).catch(() => undefined);
   });

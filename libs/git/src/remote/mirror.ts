@@ -8,6 +8,7 @@ import { type GitLimits, gitLimits } from '../git-limits.js';
 import { tolerated } from '../import-bundle.js';
 import { isOid, type Oid, oidOf } from '../oid.js';
 import { holdsCommit, initBare } from '../store.js';
+import { fetchOrigin } from './fetch-origin.js';
 import type { RemoteCall } from './remote.js';
 import { isMirrorDamaged, remoteFailure } from './remote-failure.js';
 
@@ -53,43 +54,15 @@ async function makeMirror(dir: string): Promise<void> {
   });
 }
 
-function fetchInto(dir: string, { url, call }: RemoteCall, { limits, signal }: MirrorOptions) {
-  const most = gitLimits(limits);
-  const { cwd: _, ...how } = call;
-  return git(
-    [
-      'fetch',
-      '--quiet',
-      '--prune',
-      '--force',
-      '--no-tags',
-      '--no-write-fetch-head',
-      '--no-recurse-submodules',
-      '--no-auto-maintenance',
-      '--',
-      url,
-      '+refs/heads/*:refs/heads/*',
-      '+refs/tags/*:refs/tags/*',
-    ],
-    {
-      ...how,
-      gitDir: dir,
-      config: { ...call.config, ...ofFetch },
-      accept: 'any',
-      durable: false,
-      maxFileBytes: most.sourceBytes,
-      limits: { ...limits, gitSeconds: most.fetchSeconds },
-      ...(signal && { signal }),
-    },
-  );
+function fetchInto(dir: string, remote: RemoteCall, { limits, signal }: MirrorOptions) {
+  return fetchOrigin(dir, remote, {
+    options: ['--prune', '--force'],
+    refspecs: ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'],
+    config: Object.fromEntries(tolerated.map((name) => [`fetch.fsck.${name}`, 'ignore'])),
+    limits: { ...limits, gitSeconds: gitLimits(limits).fetchSeconds },
+    signal,
+  });
 }
-
-const ofFetch: Readonly<Record<string, string>> = {
-  // one pack for each fetch, so that the limit of a file is the limit of what came
-  'fetch.unpackLimit': '1',
-  'fetch.fsckObjects': 'true',
-  ...Object.fromEntries(tolerated.map((name) => [`fetch.fsck.${name}`, 'ignore'])),
-};
 
 /** What is past its limits goes: the next fetch would find it there and ask for little. */
 async function checkMirror(dir: string, limits: GitLimits): Promise<void> {
