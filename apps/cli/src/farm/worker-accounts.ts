@@ -2,10 +2,28 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
-import { FarmError, isFarmErrorCode } from '#contracts';
+import { FarmError, isFarmErrorCode, SessionUsage } from '#contracts';
 import { childEnvironment } from '../services/child-environment.js';
 import { accountVariables } from './account-variables.js';
 import { programOf } from './programs.js';
+
+/** What the worker tells of its accounts. */
+export const WorkerAccounts = z.object({
+  accounts: z.array(
+    z.object({
+      account: z.string(),
+      provider: z.string(),
+      /** The owner's file names it. */
+      configured: z.boolean(),
+      usable: z.boolean(),
+      version: z.string().optional(),
+      reason: z.string().optional(),
+      fix: z.string().optional(),
+      retry_after_ms: z.number().optional(),
+      usage: SessionUsage.optional(),
+    }),
+  ),
+});
 
 const Fault = z.object({
   fault: z.object({ code: z.string(), detail: z.string(), hint: z.string().optional() }),

@@ -1,22 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
-import { askWorkerAccounts, workerHomeOf } from '../../farm/worker-accounts.js';
+import { askWorkerAccounts, WorkerAccounts, workerHomeOf } from '../../farm/worker-accounts.js';
 import { failureOf } from '../../output/failure.js';
 import { broken, type Finding, ok, warning } from './check.js';
-
-const Accounts = z.object({
-  accounts: z.array(
-    z.object({
-      account: z.string(),
-      configured: z.boolean(),
-      usable: z.boolean(),
-      version: z.string().optional(),
-      reason: z.string().optional(),
-      fix: z.string().optional(),
-    }),
-  ),
-});
 
 /** The scripted provider is built in; accounts of others are asked of the worker, which spends nothing for it. */
 export async function checkProviders(
@@ -30,7 +16,7 @@ export async function checkProviders(
     if (!existsSync(join(home, 'identity.json')) && !existsSync(join(home, 'worker.yaml'))) return [builtIn];
     const { accounts } = await askWorkerAccounts(
       { home, args: ['list'], env, signal: AbortSignal.timeout(60_000) },
-      Accounts,
+      WorkerAccounts,
     );
     return [
       builtIn,

@@ -1,26 +1,10 @@
 import type { Command } from 'commander';
-import { z } from 'zod';
-import { SessionUsage } from '#contracts';
 import { farmFolder } from '../../client/farm-folder.js';
-import { askWorkerAccounts, workerHomeOf } from '../../farm/worker-accounts.js';
+import { askWorkerAccounts, WorkerAccounts, workerHomeOf } from '../../farm/worker-accounts.js';
 import { drawTable } from '../../output/table.js';
 import { makePrivateFolder } from '../../services/private-file.js';
 import { CommandFailed, type CommandRun, commandAt, type Frame, runs } from '../frame.js';
 import { usageText } from '../task/usage-text.js';
-
-const Account = z.object({
-  account: z.string(),
-  provider: z.string(),
-  /** The owner's file names it. */
-  configured: z.boolean(),
-  usable: z.boolean(),
-  version: z.string().optional(),
-  reason: z.string().optional(),
-  fix: z.string().optional(),
-  retry_after_ms: z.number().optional(),
-  usage: SessionUsage.optional(),
-});
-const Answer = z.object({ accounts: z.array(Account) });
 
 interface HomeFlag {
   readonly home?: string;
@@ -55,7 +39,7 @@ export async function homeOf({ surroundings, data }: CommandRun, given: string |
 async function tell(run: CommandRun, given: string | undefined, args: readonly string[]): Promise<void> {
   const { screen, surroundings } = run;
   const { env, signal } = surroundings;
-  const answer = await askWorkerAccounts({ home: await homeOf(run, given), args, env, signal }, Answer);
+  const answer = await askWorkerAccounts({ home: await homeOf(run, given), args, env, signal }, WorkerAccounts);
   screen.answer(answer);
   const rows = answer.accounts.map((account) => [
     account.account,
