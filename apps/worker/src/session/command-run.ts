@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { FarmError, type LeasedJob, limits } from '#contracts';
-import { HeldLease } from '../claim/held-lease.js';
+import type { HeldLease } from '../claim/held-lease.js';
 import { faultOf, type Log } from '../log.js';
 import type { GuardedTree, TreeCommand } from '../process/guarded-tree.js';
 import { startGuarded } from '../process/guardian.js';
@@ -14,9 +14,8 @@ import { type CommandWalls, openCommandWalls } from './command-run-walls.js';
 import { type EndCause, Ending } from './ending.js';
 import { failureOf } from './failure-report.js';
 import { followLease } from './follow-lease.js';
-import type { JobRun, SlotAfter } from './job-run.js';
+import { type JobRun, openRun, type RunGround, type SlotAfter } from './job-run.js';
 import { OutputRoad } from './output-road.js';
-import { folderOf } from './preparation.js';
 import type { RunNeeds } from './run-needs.js';
 import { SecretFilter } from './secret-filter.js';
 import { cutDetail } from './session-end.js';
@@ -35,6 +34,7 @@ export class CommandRun implements JobRun {
   private readonly needs: RunNeeds;
   private readonly log: Log;
   private readonly folder: DispatchFolder;
+  private readonly say: RunGround['say'];
   private started = false;
 
   constructor(
@@ -42,20 +42,14 @@ export class CommandRun implements JobRun {
     sentAt: Instant,
     needs: RunNeeds,
   ) {
-    this.lease = new HeldLease(leased, sentAt);
-    this.log = needs.log.child({ job: leased.id, epoch: leased.epoch });
-    this.needs = { ...needs, log: this.log };
-    this.folder = folderOf(needs, this.lease);
-    const { lease, ending } = this;
+    const { ending } = this;
+    const ground = openRun(leased, sentAt, needs, ending);
+    const { lease } = ground;
+    ({ lease: this.lease, log: this.log, needs: this.needs, folder: this.folder, say: this.say } = ground);
     lease.on('end', ({ kind }) => {
       if (kind === 'cancel') ending.end('cancelled');
     });
     lease.on('stale', () => lease.lose());
-    lease.on('lost', () => {
-      this.say('lost');
-      ending.end('lost');
-    });
-    lease.on('questioned', () => needs.beatSoon());
   }
 
   /** D15: a command that was started is waited for, to the drain's limit; one that was not is given back. */
@@ -264,11 +258,6 @@ export class CommandRun implements JobRun {
   private async complete(end: CommandEnd): Promise<void> {
     const state = await completeCommand(this.needs, this.lease, end);
     if (state !== 'lost') this.say('completed', { ended: end.ended, state });
-  }
-
-  private say(event: Parameters<RunNeeds['line']>[0], facts: Readonly<Record<string, unknown>> = {}): void {
-    const { job, epoch } = this.lease;
-    this.needs.line(event, { job, epoch, ...facts });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type DispatchPayload, type DispatchResult, FarmError, type LeasedJob, limits } from '#contracts';
-import { HeldLease } from '../claim/held-lease.js';
+import type { HeldLease } from '../claim/held-lease.js';
 import { faultOf, type Log } from '../log.js';
 import { type Handover, MemberCalls } from '../member-door/member-calls.js';
 import { writePrivateFile } from '../private-file.js';
@@ -18,8 +18,9 @@ import { assignmentGoesOn } from './assignment-goes-on.js';
 import { type EndCause, Ending } from './ending.js';
 import { failureOf, refusalOf } from './failure-report.js';
 import { followLease } from './follow-lease.js';
+import { type JobRun, openRun, type RunGround, type SlotAfter } from './job-run.js';
 import { OutputRoad } from './output-road.js';
-import { folderOf, type Prepared, payloadOf, prepare } from './preparation.js';
+import { type Prepared, payloadOf, prepare } from './preparation.js';
 import { refusalText, reminderText } from './reminder.js';
 import type { RunNeeds } from './run-needs.js';
 import { cutDetail, endOfFailure, type SessionEnd } from './session-end.js';
@@ -27,9 +28,6 @@ import { rungOf, SessionPlace } from './session-place.js';
 import { SessionWatch } from './session-watch.js';
 import { giveBack, isolationReport, settle, type Work, withoutHandover } from './settlement.js';
 import { UsageSum } from './usage-sum.js';
-
-/** How a run left its slot: `held` when processes of it could not be ended (the slot is not used again). */
-export type SlotAfter = 'free' | 'held';
 
 /** A budget is kept as close as this. */
 const tellEveryMs = 1_000;
@@ -56,12 +54,13 @@ type Ran = { readonly slot: SlotAfter } | { readonly end: HandedEnd; readonly re
  * One Dispatch on this machine, from the claim to the farm's answer: prepare, run the provider, stop it and prove its tree empty,
  * capture, upload, complete, and only then delete.
  */
-export class DispatchRun {
+export class DispatchRun implements JobRun {
   readonly lease: HeldLease;
   private readonly ending = new Ending();
   private readonly needs: RunNeeds;
   private readonly log: Log;
   private readonly folder: DispatchFolder;
+  private readonly say: RunGround['say'];
   private session: ProviderSession | undefined;
   private notes: OwnerNotes | undefined;
   private telling: NodeJS.Timeout | undefined;
@@ -71,19 +70,13 @@ export class DispatchRun {
     sentAt: Instant,
     needs: RunNeeds,
   ) {
-    this.lease = new HeldLease(leased, sentAt);
-    this.log = needs.log.child({ job: leased.id, epoch: leased.epoch });
-    this.needs = { ...needs, log: this.log };
-    this.folder = folderOf(needs, this.lease);
-    const { lease, ending } = this;
+    const { ending } = this;
+    const ground = openRun(leased, sentAt, needs, ending);
+    const { lease } = ground;
+    ({ lease: this.lease, log: this.log, needs: this.needs, folder: this.folder, say: this.say } = ground);
     lease.on('end', ({ kind }) => ending.end(kind === 'cancel' ? 'cancelled' : 'paused'));
-    lease.on('lost', () => {
-      this.say('lost');
-      ending.end('lost');
-    });
     lease.on('stale', () => this.afterStale());
     lease.on('moved', () => this.afterMove());
-    lease.on('questioned', () => needs.beatSoon());
   }
 
   /** The worker stops: the session is ended, its work handed in, a successor goes on elsewhere. */
@@ -446,11 +439,6 @@ export class DispatchRun {
       this.telling = undefined;
       this.needs.beatSoon();
     }, tellEveryMs).unref();
-  }
-
-  private say(event: Parameters<RunNeeds['line']>[0], facts: Readonly<Record<string, unknown>> = {}): void {
-    const { job, epoch } = this.lease;
-    this.needs.line(event, { job, epoch, ...facts });
   }
 }
 
