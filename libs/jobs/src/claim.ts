@@ -45,33 +45,33 @@ export async function claimTogether(
   requests: readonly Pick<ClaimRequest, 'request_id' | 'limit'>[],
 ): Promise<readonly (readonly LeasedJob[] | undefined)[]> {
   const asked = distinct(requests, ({ request_id }) => request_id);
-  const limits = asked.map(({ limit }) => limit);
-  const befores = limits.map((_, n) => total(limits.slice(0, n)));
+  let places = 0;
+  const befores = asked.map(({ limit }) => {
+    const before = places;
+    places += limit;
+    return before;
+  });
   tx.later(claimSql.lockClaimer, { worker: claimer.worker });
   const rows = await tx.all(claimSql.claimPlain, {
     ...offered(context, claimer),
     request_ids: asked.map(({ request_id }) => request_id),
-    limits,
+    limits: asked.map(({ limit }) => limit),
     befores,
-    places: total(limits),
+    places,
   });
   const leases = rows.filter(isLease);
   advanceTurns(context, tx, claimer.pool, leases);
   const given = Map.groupBy(leases, ({ request_id }) => request_id);
   const [found] = rows;
-  const isFull = found?.clear === true && leases.length >= found.room;
-  const mayBeMore = !isFull && (!found?.clear || found.more);
+  const nothingLeft = found?.clear === true && (!found.more || leases.length >= found.room);
+  const first = new Set(asked);
   return Promise.all(
     requests.map((request) => {
-      const rows = asked.includes(request) ? (given.get(request.request_id) ?? []) : [];
-      if (rows.length === 0 && (mayBeMore || !asked.includes(request))) return undefined;
-      return Promise.all(rows.map((row) => leased(context, claimer, row)));
+      const rows = first.has(request) ? given.get(request.request_id) : undefined;
+      if (!rows && !(nothingLeft && first.has(request))) return undefined;
+      return Promise.all((rows ?? []).map((row) => leased(context, claimer, row)));
     }),
   );
-}
-
-function total(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 /** What every claim says of who asks. */
