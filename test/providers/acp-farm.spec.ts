@@ -1,37 +1,25 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { taskStart, workflowImport } from '#contracts';
 import { Farm } from '../support/farm.js';
-import { ModelServer } from '../support/model-server/model-server.js';
 import { calls, handsOver, says, scriptMark } from '../support/model-server/script.js';
 import { tempDir } from '../support/temp-dir.js';
 import { waitUntil } from '../support/wait-until.js';
 import { aCli, acpCli, describeCli } from './a-cli.js';
 import { afterBeats, agentsOf, atTheTool } from './farm-looks.js';
+import { farmStage } from './farm-stage.js';
 
 const program = await aCli(acpCli);
 
 describeCli(acpCli, program, (agent) => {
-  let model: ModelServer;
-  let farm: Farm | undefined;
-
-  beforeAll(async () => {
-    model = await ModelServer.start();
-  });
-  afterEach(async () => {
-    await farm?.stop();
-    farm = undefined;
-  });
-  afterAll(() => model.close());
-
+  const stage = farmStage();
   const key = 'sk-ant-api03-canary-of-a-key';
 
   /** One machine whose owner named the agent in worker.yaml: how it sends its key, and where it has to be told its base URL. */
   async function aFarm(command: readonly string[] = [agent]): Promise<Farm> {
-    const started = await Farm.start();
-    farm = started;
+    const started = stage.keep(await Farm.start());
     await started.client.call(workflowImport, {
       document: 'kind: workflow\nid: real\ndescription: One member.\nlead:\n  id: lead\n  provider: { kind: acp }\n',
     });
@@ -45,7 +33,7 @@ describeCli(acpCli, program, (agent) => {
       provider: 'acp',
       command,
       key: { file: 'key', name: 'ANTHROPIC_API_KEY', header: 'x-api-key' },
-      upstream: model.url,
+      upstream: stage.model.url,
       upstream_name: 'ANTHROPIC_BASE_URL',
       login: settings,
       environment: {
@@ -66,7 +54,7 @@ describeCli(acpCli, program, (agent) => {
   it('H28 H35 does a Task behind walls: member operations, changed files, a reminder, a handover, its commit', async () => {
     // named as many agents are: a program, and the script that it runs
     const started = await aFarm([process.execPath, realpathSync(agent)]);
-    model.script('whole', {
+    stage.model.script('whole', {
       sessions: [
         [
           calls({ member: 'get_current_context' }),
@@ -83,7 +71,7 @@ describeCli(acpCli, program, (agent) => {
     const view = await started.until(task);
     expect(view.result).toMatchObject({ outcome: 'green', summary: 'Wrote a file.' });
     expect(await started.fileOf(task, 'hello.txt')).toBe('Hello');
-    const asked = model.of('whole');
+    const asked = stage.model.of('whole');
     expect(asked[1]?.text).toContain('assignment');
     const seen = asked.map(({ text }) => text);
     expect(seen.find((text) => text.includes('looked'))).toContain('ANTHROPIC_API_KEY=held-by-the-sandbox');
@@ -96,7 +84,7 @@ describeCli(acpCli, program, (agent) => {
 
   it('is told at the end of its turn what it was steered by, and the farm hears then', async () => {
     const started = await aFarm();
-    model.script('steered', {
+    stage.model.script('steered', {
       sessions: [[shell('until [ -e go ]; do sleep 0.05; done; rm go'), says('First.')]],
       afterwards: handsOver('As told.'),
     });
@@ -111,7 +99,7 @@ describeCli(acpCli, program, (agent) => {
     await started.until(task);
     expect(await started.rows('select outcome from signal where job = $1', [job])).toEqual([{ outcome: 'delivered' }]);
     expect(
-      model
+      stage.model
         .of('steered')
         .map(({ text }) => text)
         .join(),
@@ -120,9 +108,9 @@ describeCli(acpCli, program, (agent) => {
 
   it('leaves no process when its Task is cancelled in the middle of an answer', async () => {
     const started = await aFarm();
-    model.script('cancelled', { sessions: [[{ ...says('A long answer.'), midway: 'cancelled' }]] });
+    stage.model.script('cancelled', { sessions: [[{ ...says('A long answer.'), midway: 'cancelled' }]] });
     const task = await startTask(started, 'cancelled');
-    await model.gates.reached('cancelled');
+    await stage.model.gates.reached('cancelled');
     const [job] = await started.jobs(task);
     expect(agentsOf(job?.id)).not.toEqual([]);
     await started.control(task, 'cancel');

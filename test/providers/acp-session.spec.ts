@@ -1,39 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { acpProvider } from '../../apps/worker/src/provider/acp/acp-provider.js';
-import type { SessionAccount, SessionRequest } from '../../apps/worker/src/provider/port.js';
-import { buildOnce } from '../support/build.js';
-import { ModelServer } from '../support/model-server/model-server.js';
-import { calls, fails, handsOver, type ScriptInput, says, scriptMark } from '../support/model-server/script.js';
+import type { SessionAccount } from '../../apps/worker/src/provider/port.js';
+import { calls, fails, handsOver, says } from '../support/model-server/script.js';
 import { allCommandLines, processesMarked } from '../support/processes-of.js';
 import { tempDir } from '../support/temp-dir.js';
 import { waitUntil } from '../support/wait-until.js';
 import { aCli, acpCli, describeCli } from './a-cli.js';
-import { aDoor, type TestDoor } from './a-door.js';
-import { aSession, type TestSession } from './a-session.js';
+import { aSession } from './a-session.js';
+import { sessionStage } from './session-stage.js';
 
 const program = await aCli(acpCli);
 
 describeCli(acpCli, program, (agent) => {
-  let model: ModelServer;
-  let door: TestDoor;
-  const open: TestSession[] = [];
-
-  beforeAll(async () => {
-    await buildOnce();
-    model = await ModelServer.start();
-    door = await aDoor();
-  });
-  afterEach(async () => {
-    door.calls.length = 0;
-    for (const { session } of open.splice(0)) await session.stop({ graceMs: 0 });
-  });
-  afterAll(async () => {
-    door.close();
-    await model.close();
-  });
-
   const key = 'sk-ant-api03-canary-of-a-key';
   /** In a mode in which it asks its client for permission. */
   function asking(): string {
@@ -45,7 +25,7 @@ describeCli(acpCli, program, (agent) => {
   const account = (): SessionAccount => ({
     name: 'test',
     environment: {
-      ANTHROPIC_BASE_URL: model.url,
+      ANTHROPIC_BASE_URL: stage.model.url,
       CLAUDE_CONFIG_DIR: asking(),
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       CLAUDE_CODE_MAX_RETRIES: '1',
@@ -56,21 +36,8 @@ describeCli(acpCli, program, (agent) => {
   });
   const shell = (command: string) => ({ name: 'Bash', input: { command } });
 
-  async function start(
-    name: string,
-    sessions: ScriptInput['sessions'],
-    more: Partial<SessionRequest> = {},
-  ): Promise<TestSession> {
-    model.script(name, { sessions });
-    const started = await aSession(acpProvider, door, {
-      program: agent,
-      account: account(),
-      ...more,
-      input: `${scriptMark(name)} ${more.input ?? 'Do your work.'}`,
-    });
-    open.push(started);
-    return started;
-  }
+  const stage = sessionStage(acpProvider, () => ({ program: agent, account: account() }));
+  const { start, keep } = stage;
 
   it('tells a turn as events, with its policy for an answer to what the agent would ask a person', async () => {
     const started = await start('turn', [
@@ -99,7 +66,7 @@ describeCli(acpCli, program, (agent) => {
       { requests: 1 },
       { how: 'finished' },
     ]);
-    expect(door.calls).toEqual([{ name: 'checkpoint', arguments: { summary: 'Done.', outcome: 'green' } }]);
+    expect(stage.door.calls).toEqual([{ name: 'checkpoint', arguments: { summary: 'Done.', outcome: 'green' } }]);
     expect(readFileSync(join(started.request.workspace, 'a.txt'), 'utf8')).toBe('there\n');
   });
 
@@ -118,14 +85,14 @@ describeCli(acpCli, program, (agent) => {
       input: long,
       instructions: 'canary-of-the-instructions',
     });
-    await model.gates.reached('long');
+    await stage.model.gates.reached('long');
     const lines = allCommandLines().join('\n');
     // this agent puts what it is told of the door into the arguments of another program
     expect(lines).toContain('door-relay-main.js');
-    for (const secret of ['canary-of-the', key, door.token]) expect(lines).not.toContain(secret);
-    model.gates.release('long');
+    for (const secret of ['canary-of-the', key, stage.door.token]) expect(lines).not.toContain(secret);
+    stage.model.gates.release('long');
     await started.untilType('turn_end');
-    const [asked] = model.of('long');
+    const [asked] = stage.model.of('long');
     expect(asked?.text.length).toBeGreaterThan(300 * 1024);
     for (const part of ['canary-of-the-prompt', 'canary-of-the-instructions']) expect(asked?.text).toContain(part);
   });
@@ -143,39 +110,39 @@ describeCli(acpCli, program, (agent) => {
     await started.session.stop();
     expect((await started.rest()).map(({ type }) => type)).toEqual(['exit']);
 
-    const resumed = await aSession(acpProvider, door, { ...started.request, input: 'And now?', resume: { ref } });
-    open.push(resumed);
+    const resumed = await aSession(acpProvider, stage.door, { ...started.request, input: 'And now?', resume: { ref } });
+    keep(resumed);
     expect(await resumed.untilType('turn_end')).toMatchObject([
       { type: 'session', ref },
       { type: 'message', text: 'Back again.' },
       { type: 'usage' },
       { type: 'turn_end' },
     ]);
-    expect(model.of('again').at(-1)?.text).toContain('I am done.');
+    expect(stage.model.of('again').at(-1)?.text).toContain('I am done.');
   });
 
   it('says what comes into a turn at its end, before anybody hears that it is over', async () => {
     const started = await start('steer', [[{ ...says('First.'), midway: 'steer' }, says('I heard.')]]);
-    await model.gates.reached('steer');
+    await stage.model.gates.reached('steer');
     const steered = started.session.steer('Mind the gap.');
-    model.gates.release('steer');
+    stage.model.gates.release('steer');
     const events = await started.untilType('turn_end');
     await expect(steered).resolves.toBe('delivered');
     expect(events.filter(({ type }) => type === 'message')).toEqual([
       { type: 'message', text: 'First.' },
       { type: 'message', text: 'I heard.' },
     ]);
-    expect(model.of('steer')[1]?.text).toContain('Mind the gap.');
+    expect(stage.model.of('steer')[1]?.text).toContain('Mind the gap.');
     await expect(started.session.steer('Too late.')).resolves.toBe('not_running');
     await expect(started.session.interrupt()).resolves.toBe('not_running');
   });
 
   it('cancels a turn in the middle of its answer, and goes on when it is told to', async () => {
     const started = await start('stop', [[{ ...says('A long answer.'), midway: 'never' }, says('Another.')]]);
-    await model.gates.reached('never');
+    await stage.model.gates.reached('never');
     await expect(started.session.interrupt()).resolves.toBe('delivered');
     expect((await started.untilType('turn_end')).at(-1)).toEqual({ type: 'turn_end', how: 'interrupted' });
-    await waitUntil(() => model.of('stop')[0]?.aborted, { what: 'the request to be given up' });
+    await waitUntil(() => stage.model.of('stop')[0]?.aborted, { what: 'the request to be given up' });
     await expect(started.session.say({ kind: 'continuation', text: 'Do the other.' })).resolves.toBe('delivered');
     expect(await started.untilType('turn_end')).toContainEqual({ type: 'message', text: 'Another.' });
   });
@@ -190,7 +157,7 @@ describeCli(acpCli, program, (agent) => {
     const started = await start('leak', [[calls(shell('echo "key=$ANTHROPIC_API_KEY"')), says('So.')]]);
     const events = await started.untilType('turn_end');
     expect(JSON.stringify(events)).not.toContain(key);
-    expect(started.session.diagnostics()).not.toContain(door.token);
+    expect(started.session.diagnostics()).not.toContain(stage.door.token);
   });
 
   it('leaves no process when it is killed in the middle', async () => {

@@ -1,37 +1,26 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { status } from '#contracts';
-import type { FarmWorker } from '../support/farm.js';
 import { ModelServer } from '../support/model-server/model-server.js';
 import { calls, fails, handsOver, says } from '../support/model-server/script.js';
-import { processesMarked, stateOf } from '../support/processes-of.js';
 import { waitUntil } from '../support/wait-until.js';
 import { aCli, claudeCli, describeCli } from './a-cli.js';
 import { AgentFarm } from './agent-farm.js';
+import { afterBeats, atTheTool, recoveriesOf } from './farm-looks.js';
+import { cancelInMidAnswer, killItsWorker, standStillForAMinute } from './farm-promises.js';
+import { farmStage } from './farm-stage.js';
 
 const program = await aCli(claudeCli);
 
 describeCli(claudeCli, program, (claude) => {
-  let model: ModelServer;
-  let running: AgentFarm | undefined;
-
-  beforeAll(async () => {
-    model = await ModelServer.start();
-  });
-  afterEach(async () => {
-    const farm = running?.farm;
-    running = undefined;
-    for (const worker of farm?.workers.values() ?? []) worker.signal('SIGCONT');
-    await farm?.stop();
-  });
-  afterAll(() => model.close());
+  const stage = farmStage();
 
   async function aFarm(workers: readonly string[]): Promise<AgentFarm> {
-    const account = { provider: 'claude', program: claude, upstream: model.url, key };
-    running = await AgentFarm.start(account);
-    for (const name of workers) await running.join(name);
-    return running;
+    const account = { provider: 'claude', program: claude, upstream: stage.model.url, key };
+    const agents = await AgentFarm.start(account);
+    stage.keep(agents.farm);
+    for (const name of workers) await agents.join(name);
+    return agents;
   }
 
   const key = 'sk-ant-api03-canary-of-a-key';
@@ -40,7 +29,7 @@ describeCli(claudeCli, program, (claude) => {
 
   it('H28 H35 does a Task behind walls: member operations, changed files, a handover, its commit and what it used', async () => {
     const agents = await aFarm(['north']);
-    model.script('whole', {
+    stage.model.script('whole', {
       sessions: [
         [
           calls({ member: 'get_current_context' }),
@@ -68,29 +57,29 @@ describeCli(claudeCli, program, (claude) => {
       output_tokens: 80,
       cost_usd: expect.any(Number),
     });
-    const results = model.of('whole').map(({ text }) => text);
+    const results = stage.model.of('whole').map(({ text }) => text);
     expect(results[1]).toContain('assignment');
     expect(results[5]).toContain('looked');
     for (const text of results) expect(text).not.toContain(key);
-    expect(model.of('whole').map(({ headers }) => headers['x-api-key'])).toEqual(results.map(() => key));
-    expect(new Set(model.of('whole').map(({ session }) => session))).toEqual(new Set([0]));
+    expect(stage.model.of('whole').map(({ headers }) => headers['x-api-key'])).toEqual(results.map(() => key));
+    expect(stage.sessionsOf('whole')).toEqual([0]);
   });
 
   it('reminds it in the same session when its turn ended without a handover', async () => {
     const agents = await aFarm(['north']);
-    model.script('forgot', {
+    stage.model.script('forgot', {
       sessions: [[says('Done, I think.'), says('What else?'), handsOver('Now.'), says('Over.')]],
     });
     const task = await agents.startTask('forgot');
     expect((await agents.farm.until(task)).result).toMatchObject({ outcome: 'green', summary: 'Now.' });
     const north = agents.farm.workers.get('north');
     expect(north?.events.filter(({ event }) => event === 'reminded').map(({ count }) => count)).toEqual([1, 2]);
-    expect(new Set(model.of('forgot').map(({ session }) => session))).toEqual(new Set([0]));
+    expect(stage.sessionsOf('forgot')).toEqual([0]);
   });
 
   it('is steered in the middle of its turn, and the farm hears when the model has it', async () => {
     const agents = await aFarm(['north']);
-    model.script('steered', {
+    stage.model.script('steered', {
       sessions: [
         [
           calls({ name: 'Bash', input: { command: 'until [ -e go ]; do sleep 0.05; done; rm go' } }),
@@ -100,97 +89,30 @@ describeCli(claudeCli, program, (claude) => {
       ],
     });
     const task = await agents.startTask('steered');
-    const { job, worker } = await atTheTool(agents);
+    const { job, worker } = await atTheTool(agents.farm);
     await agents.farm.rows(
       `insert into signal (job, seq, kind, body) values ($1, 1, 'steer', '{"text":"canary-of-steering"}')`,
       [job],
     );
-    await afterBeats(agents, job, 2);
+    await afterBeats(agents.farm, job, 2);
     await agents.farm.letGo(worker, job);
     await agents.farm.until(task);
     const [signal] = await agents.farm.rows<{ outcome: string }>('select outcome from signal where job = $1', [job]);
     expect(signal).toEqual({ outcome: 'delivered' });
-    expect(model.of('steered')[1]?.text).toContain('canary-of-steering');
+    expect(stage.model.of('steered')[1]?.text).toContain('canary-of-steering');
   });
 
   it('leaves no process when its Task is cancelled in the middle of an answer, and its work is kept', async () => {
-    const agents = await aFarm(['north']);
-    model.script('cancelled', {
-      sessions: [[write('half.txt', 'half'), { ...says('A long answer.'), midway: 'cancelled' }]],
-    });
-    const task = await agents.startTask('cancelled');
-    await model.gates.reached('cancelled');
-    const [job] = await agents.farm.jobs(task);
-    expect(processesMarked(`LONGSHORE_JOB=${job?.id}`)).not.toEqual([]);
-    await agents.farm.control(task, 'cancel');
-    await waitUntil(async () => (await agents.farm.jobs(task))[0]?.state === 'cancelled', {
-      within: 60_000,
-      what: 'the job to end',
-    });
-    expect(alive(job?.id)).toEqual([]);
-    const view = await agents.farm.task(task);
-    expect(view).toMatchObject({ status: 'cancelled', result: null });
-    expect(view.rescues).toHaveLength(1);
+    await cancelInMidAnswer(stage, await aFarm(['north']), write);
   });
 
   it('D18 D11 goes on with the same answer when its machine stood still for a minute', async () => {
-    const agents = await aFarm(['north']);
-    model.script('asleep', {
-      sessions: [
-        [
-          write('before.txt', 'before'),
-          { ...says('Where was I?'), midway: 'asleep' },
-          write('after.txt', 'after'),
-          handsOver('Both.'),
-          says('Over.'),
-        ],
-      ],
-    });
-    const task = await agents.startTask('asleep');
-    await model.gates.reached('asleep');
-    const [job] = await agents.farm.jobs(task);
-    const north = agents.farm.workers.get('north');
-    north?.signal('SIGSTOP');
-    // the guardian alone knows the end of the lease
-    await waitUntil(() => agentsOf(job?.id).length > 0 && agentsOf(job?.id).every((pid) => stateOf(pid) === 'T'), {
-      within: 30_000,
-      what: 'the agent to be frozen',
-    });
-    await pause(60_000);
-    model.gates.release('asleep');
-    north?.signal('SIGCONT');
-    const view = await agents.farm.until(task);
-    expect(view.result?.files_changed.map(({ path }) => path).sort()).toEqual(['after.txt', 'before.txt']);
-    expect((await agents.farm.jobs(task))[0]).toMatchObject({ state: 'done', epoch: 2 });
-    expect(new Set(model.of('asleep').map(({ session }) => session))).toEqual(new Set([0]));
-    expect(await recoveries(agents, task)).toBe(0);
+    await standStillForAMinute(stage, await aFarm(['north']), write);
   }, 200_000);
 
   it('W10 P4 I6 is done by another machine in a session of its own at the next epoch when its worker is killed', async () => {
-    const agents = await aFarm(['north', 'south']);
-    model.script('killed', {
-      sessions: [
-        [write('half.txt', 'half'), { ...says('Never said.'), midway: 'killed' }],
-        [write('whole.txt', 'whole'), handsOver('All of it.'), says('Over.')],
-      ],
-    });
-    const task = await agents.startTask('killed');
-    await model.gates.reached('killed');
-    const [job] = await agents.farm.jobs(task);
-    const dead = [...agents.farm.workers.values()].find(({ id }) => id === job?.worker_id);
-    dead?.signal('SIGKILL');
-    await dead?.ended;
-    await waitUntil(() => alive(`${job?.id}:1`).length === 0, {
-      within: 30_000,
-      what: 'the dead worker to leave no agent',
-    });
-    const view = await agents.farm.until(task);
-    expect(view.result).toMatchObject({ outcome: 'green', summary: 'All of it.' });
-    const [done] = await agents.farm.jobs(task);
-    expect(done).toMatchObject({ state: 'done', epoch: 2 });
-    expect(done?.worker_id).not.toBe(dead?.id);
-    expect([...new Set(model.of('killed').map(({ session }) => session))]).toEqual([0, 1]);
-    const [first, second] = [0, 1].map((n) => model.of('killed').find(({ session }) => session === n));
+    await killItsWorker(stage, await aFarm(['north', 'south']), write);
+    const [first, second] = [0, 1].map((n) => stage.model.of('killed').find(({ session }) => session === n));
     expect(promptOf(second?.body)).toEqual(promptOf(first?.body));
   });
 
@@ -199,7 +121,7 @@ describeCli(claudeCli, program, (claude) => {
     const refusing = await ModelServer.start();
     for (let n = 0; n < 3; n += 1) {
       refusing.script(`job-${n}`, { sessions: [Array.from({ length: 20 }, () => fails(401))] });
-      model.script(`job-${n}`, { sessions: [[write(`${n}.txt`, 'x'), handsOver(`Done ${n}.`), says('Over.')]] });
+      stage.model.script(`job-${n}`, { sessions: [[write(`${n}.txt`, 'x'), handsOver(`Done ${n}.`), says('Over.')]] });
     }
     await agents.join('broken', { upstream: refusing.url });
     await agents.join('good');
@@ -207,7 +129,7 @@ describeCli(claudeCli, program, (claude) => {
     for (let n = 0; n < 3; n += 1) tasks.push(await agents.startTask(`job-${n}`));
     for (const task of tasks) {
       expect((await agents.farm.until(task, undefined, 120_000)).result?.outcome).toBe('green');
-      expect(await recoveries(agents, task)).toBe(0);
+      expect(await recoveriesOf(agents.farm, task)).toBe(0);
     }
     expect(refusing.requests.length).toBeGreaterThan(0);
     await refusing.close();
@@ -216,7 +138,7 @@ describeCli(claudeCli, program, (claude) => {
   it('reads the instructions of the repository unless the workflow isolates its member', async () => {
     const agents = await aFarm(['north']);
     for (const mode of ['inherit', 'isolated'] as const) {
-      model.script(mode, {
+      stage.model.script(mode, {
         sessions: [
           [
             write('CLAUDE.md', 'canary-of-claude-md'),
@@ -227,7 +149,7 @@ describeCli(claudeCli, program, (claude) => {
         ],
       });
       await agents.farm.until(await agents.startTask(mode, mode));
-      const second = model.of(mode).find(({ session }) => session === 1);
+      const second = stage.model.of(mode).find(({ session }) => session === 1);
       expect(second?.text.includes('canary-of-claude-md')).toBe(mode === 'inherit');
     }
   });
@@ -236,7 +158,7 @@ describeCli(claudeCli, program, (claude) => {
     const agents = await aFarm([]);
     await agents.join('north', { key: 'sk-ant-oat01-canary', keyName: 'CLAUDE_CODE_OAUTH_TOKEN' });
     const resets = Math.floor(Date.now() / 1_000) + 3_600;
-    model.script('limited', {
+    stage.model.script('limited', {
       sessions: [
         [
           write('half.txt', 'half'),
@@ -260,37 +182,7 @@ describeCli(claudeCli, program, (claude) => {
     );
     expect(Math.abs(Date.parse(paused.resets_at ?? '') - resets * 1_000)).toBeLessThan(60_000);
   });
-
-  /** The job whose agent is in the middle of its first tool. */
-  async function atTheTool({ farm }: AgentFarm): Promise<{ job: string; worker: FarmWorker }> {
-    const worker = [...farm.workers.values()][0];
-    if (worker === undefined) throw new Error('no worker');
-    const { job = '' } = await worker.event('step', ({ step }) => step === 'tool_call');
-    return { job, worker };
-  }
 });
-
-const agentsOf = (job: string | undefined) => processesMarked(`LONGSHORE_JOB=${job}`);
-const alive = (job: string | undefined) => agentsOf(job).filter((pid) => stateOf(pid) !== 'Z');
-
-/** After so many more beats of a job's holder were answered. */
-async function afterBeats({ farm }: AgentFarm, job: string, beats: number): Promise<void> {
-  const look = async () => {
-    const [row] = await farm.rows<{ until: string }>('select lease_expires_at::text as until from job where id = $1', [
-      job,
-    ]);
-    return row?.until;
-  };
-  for (let beat = 0; beat < beats; beat += 1) {
-    const before = await look();
-    await waitUntil(async () => (await look()) !== before, { within: 30_000, what: 'a beat' });
-  }
-}
-
-async function recoveries({ farm }: AgentFarm, task: string): Promise<number | undefined> {
-  const rows = await farm.rows<{ recoveries: number }>('select recoveries from assignment where task = $1', [task]);
-  return rows[0]?.recoveries;
-}
 
 /** The bytes of the user's lane, the same at every epoch (I6). */
 function promptOf(body: unknown): unknown {

@@ -1,66 +1,33 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { claudeProvider } from '../../apps/worker/src/provider/claude/claude-provider.js';
 import type { ProviderEvent } from '../../apps/worker/src/provider/events.js';
-import type { SessionAccount, SessionRequest } from '../../apps/worker/src/provider/port.js';
-import { buildOnce } from '../support/build.js';
-import { ModelServer } from '../support/model-server/model-server.js';
-import { calls, fails, handsOver, type ScriptInput, says, scriptMark } from '../support/model-server/script.js';
+import type { SessionAccount } from '../../apps/worker/src/provider/port.js';
+import { calls, fails, handsOver, says, scriptMark } from '../support/model-server/script.js';
 import { allCommandLines, processesMarked } from '../support/processes-of.js';
 import { tempDir } from '../support/temp-dir.js';
 import { waitUntil } from '../support/wait-until.js';
 import { aCli, claudeCli, describeCli } from './a-cli.js';
-import { aDoor, type TestDoor } from './a-door.js';
-import { aSession, type TestSession } from './a-session.js';
+import { aDoor } from './a-door.js';
+import { aSession } from './a-session.js';
+import { aRepository, sessionStage } from './session-stage.js';
 
 const program = await aCli(claudeCli);
 
 describeCli(claudeCli, program, (claude) => {
-  let model: ModelServer;
-  let door: TestDoor;
-  const open: TestSession[] = [];
-
-  beforeAll(async () => {
-    await buildOnce();
-    model = await ModelServer.start();
-    door = await aDoor();
-  });
-  afterEach(async () => {
-    door.calls.length = 0;
-    for (const { session } of open.splice(0)) await session.stop({ graceMs: 0 });
-  });
-  afterAll(async () => {
-    door.close();
-    await model.close();
-  });
-
   const key = 'sk-ant-api03-canary-of-a-key';
   const account = (secrets: Readonly<Record<string, string>> = { ANTHROPIC_API_KEY: key }): SessionAccount => ({
     name: 'test',
     environment: { CLAUDE_CONFIG_DIR: tempDir('claude') },
     secrets,
-    upstream: model.url,
+    upstream: stage.model.url,
     billing: 'metered',
   });
 
-  async function start(
-    name: string,
-    sessions: ScriptInput['sessions'],
-    more: Partial<SessionRequest> = {},
-  ): Promise<TestSession> {
-    model.script(name, { sessions });
-    const input = `${scriptMark(name)} ${more.input ?? 'Do your work.'}`;
-    const started = await aSession(claudeProvider, door, {
-      program: claude,
-      account: account(),
-      ...more,
-      input,
-    });
-    open.push(started);
-    return started;
-  }
+  const stage = sessionStage(claudeProvider, () => ({ program: claude, account: account() }));
+  const { start, keep } = stage;
 
   it('tells a turn as events: session, messages, tools, what it used at which price, and its end', async () => {
     const started = await start('turn', [
@@ -92,7 +59,7 @@ describeCli(claudeCli, program, (claude) => {
     ]);
     expect(used.at(3)).toMatchObject({ model: expect.stringMatching(/^claude-/), cache_read_tokens: 50 });
     expect(used.at(-1)).toMatchObject({ pricing: 'settles', cost_usd: expect.any(Number) });
-    expect(door.calls).toEqual([{ name: 'checkpoint', arguments: { summary: 'Done.', outcome: 'green' } }]);
+    expect(stage.door.calls).toEqual([{ name: 'checkpoint', arguments: { summary: 'Done.', outcome: 'green' } }]);
     expect(readFileSync(join(started.request.workspace, 'a.txt'), 'utf8')).toBe('there\n');
   });
 
@@ -102,12 +69,12 @@ describeCli(claudeCli, program, (claude) => {
       input: long,
       instructions: 'canary-of-the-instructions',
     });
-    await model.gates.reached('long');
+    await stage.model.gates.reached('long');
     const lines = allCommandLines().join('\n');
-    for (const secret of ['canary-of-the', key, door.token]) expect(lines).not.toContain(secret);
-    model.gates.release('long');
+    for (const secret of ['canary-of-the', key, stage.door.token]) expect(lines).not.toContain(secret);
+    stage.model.gates.release('long');
     await started.untilType('turn_end');
-    const [asked] = model.of('long');
+    const [asked] = stage.model.of('long');
     expect(asked?.text.length).toBeGreaterThan(300 * 1024);
     for (const part of ['canary-of-the-prompt', 'canary-of-the-instructions']) expect(asked?.text).toContain(part);
   });
@@ -121,21 +88,21 @@ describeCli(claudeCli, program, (claude) => {
     const files = readdirSync(stateFolder).map((name) => join(stateFolder, name));
     expect(files).toHaveLength(1);
     expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600]);
-    await model.gates.reached('door');
+    await stage.model.gates.reached('door');
     await waitUntil(() => readdirSync(stateFolder).length === 0, { what: 'the file to go' });
-    model.gates.release('door');
+    stage.model.gates.release('door');
     await started.untilType('turn_end');
     // what the agent's own shell shows, as the model got it
-    expect(model.of('door')[1]?.text).toContain('CLAUDE_CODE');
-    expect(model.of('door')[1]?.text).not.toContain(door.token);
-    expect(door.refused()).toBe(0);
-    expect(started.session.diagnostics()).not.toContain(door.token);
+    expect(stage.model.of('door')[1]?.text).toContain('CLAUDE_CODE');
+    expect(stage.model.of('door')[1]?.text).not.toContain(stage.door.token);
+    expect(stage.door.refused()).toBe(0);
+    expect(started.session.diagnostics()).not.toContain(stage.door.token);
   });
 
   it('offers nothing of its own that goes around the team: no sub-agents, no messages, no schedulers', async () => {
     const started = await start('tools', [[says('Hello')]]);
     await started.untilType('turn_end');
-    const [asked] = model.of('tools');
+    const [asked] = stage.model.of('tools');
     expect(toolsOf(asked?.body)).toEqual(
       [
         ...['Bash', 'Edit', 'Glob', 'Grep', 'NotebookEdit', 'Read', 'Skill', 'WebFetch', 'WebSearch', 'Write'],
@@ -150,7 +117,7 @@ describeCli(claudeCli, program, (claude) => {
       const other = await aDoor();
       const started = await start(`repository-${on}`, [[says('Hello')]], {
         repositoryInstructions: on,
-        ...repository({
+        ...aRepository({
           'CLAUDE.md': 'canary-of-claude-md',
           '.claude/skills/knit/SKILL.md': '---\nname: knit\ndescription: canary-of-skill\n---\nKnit.\n',
           '.mcp.json': JSON.stringify({
@@ -163,7 +130,7 @@ describeCli(claudeCli, program, (claude) => {
       });
       await started.untilType('turn_end');
       other.close();
-      const [asked] = model.of(`repository-${on}`);
+      const [asked] = stage.model.of(`repository-${on}`);
       for (const canary of ['canary-of-claude-md', 'canary-of-skill']) expect(asked?.text.includes(canary)).toBe(on);
       expect(toolsOf(asked?.body).includes('mcp__theirs__checkpoint')).toBe(on);
       expect(toolsOf(asked?.body)).toContain('mcp__longshore__checkpoint');
@@ -173,10 +140,10 @@ describeCli(claudeCli, program, (claude) => {
   it.each([true, false])(
     'reads AGENTS.md where there is no CLAUDE.md, and only where it is told to (%s)',
     async (on) => {
-      const files = repository({ 'AGENTS.md': 'canary-of-agents-md' });
+      const files = aRepository({ 'AGENTS.md': 'canary-of-agents-md' });
       const started = await start(`agents-md-${on}`, [[says('Hello')]], { repositoryInstructions: on, ...files });
       await started.untilType('turn_end');
-      expect(model.of(`agents-md-${on}`)[0]?.text.includes('canary-of-agents-md')).toBe(on);
+      expect(stage.model.of(`agents-md-${on}`)[0]?.text.includes('canary-of-agents-md')).toBe(on);
     },
   );
 
@@ -193,12 +160,12 @@ describeCli(claudeCli, program, (claude) => {
     await started.session.stop();
     expect((await started.rest()).map(({ type }) => type)).toEqual(['exit']);
 
-    const resumed = await aSession(claudeProvider, door, {
+    const resumed = await aSession(claudeProvider, stage.door, {
       ...started.request,
       input: 'And now?',
       resume: { ref },
     });
-    open.push(resumed);
+    keep(resumed);
     expect(await resumed.untilType('turn_end')).toMatchObject([
       { type: 'session', ref },
       { type: 'message', text: 'Back again.' },
@@ -207,7 +174,7 @@ describeCli(claudeCli, program, (claude) => {
       { type: 'usage', requests: 0, input_tokens: 0, pricing: 'settles' },
       { type: 'turn_end' },
     ]);
-    expect(model.of('again').at(-1)?.text).toContain('I am done.');
+    expect(stage.model.of('again').at(-1)?.text).toContain('I am done.');
   });
 
   it('refuses to resume a session that is not there', async () => {
@@ -233,7 +200,7 @@ describeCli(claudeCli, program, (claude) => {
     await steered;
     expect(answer).toBe('delivered');
     expect(events).toContainEqual({ type: 'message', text: 'I heard.' });
-    expect(model.of('steer')[1]?.text).toContain('Mind the gap.');
+    expect(stage.model.of('steer')[1]?.text).toContain('Mind the gap.');
   });
 
   it('begins no second turn by a word that came too late for the first, and knows when none runs', async () => {
@@ -245,11 +212,11 @@ describeCli(claudeCli, program, (claude) => {
 
   it('interrupts a turn in the middle of its answer, and goes on when it is told to', async () => {
     const started = await start('stop', [[{ ...says('A long answer.'), midway: 'never' }, says('Another.')]]);
-    await model.gates.reached('never');
+    await stage.model.gates.reached('never');
     await expect(started.session.interrupt()).resolves.toBe('delivered');
     const first = await started.untilType('turn_end');
     expect(first.at(-1)).toEqual({ type: 'turn_end', how: 'interrupted' });
-    await waitUntil(() => model.of('stop')[0]?.aborted, { what: 'the request to be given up' });
+    await waitUntil(() => stage.model.of('stop')[0]?.aborted, { what: 'the request to be given up' });
     await expect(started.session.say({ kind: 'continuation', text: 'Do the other.' })).resolves.toBe('delivered');
     expect(await started.untilType('turn_end')).toContainEqual({ type: 'message', text: 'Another.' });
   });
@@ -307,22 +274,22 @@ describeCli(claudeCli, program, (claude) => {
   it('H28 H35 works behind walls: the proxy holds its key, the door is relayed, its sessions lie in a folder of their own', async () => {
     const look =
       'env; ls -A ~ /root; cat ../state/claude/.credentials.json; cat /proc/*/environ | tr "\\0" "\\n"; true';
-    model.script('walls', {
+    stage.model.script('walls', {
       sessions: [[calls({ name: 'Bash', input: { command: look } }), handsOver('Done.'), says('Over.')]],
     });
     const started = await aSession(
       claudeProvider,
-      door,
+      stage.door,
       { program: claude, account: { ...account(), environment: {} }, input: scriptMark('walls') },
       { walls: true },
     );
-    open.push(started);
+    keep(started);
     const events = await started.untilType('turn_end');
     expect(events.filter(({ type }) => type === 'tool_result')).toMatchObject([{ ok: true }, { ok: true }]);
-    expect(door.calls).toHaveLength(1);
-    expect(model.of('walls').map(({ headers }) => headers['x-api-key'])).toEqual([key, key, key]);
-    expect(model.of('walls')[1]?.text).toContain('held-by-the-sandbox');
-    expect(model.of('walls')[1]?.text).not.toContain(key);
+    expect(stage.door.calls).toHaveLength(1);
+    expect(stage.model.of('walls').map(({ headers }) => headers['x-api-key'])).toEqual([key, key, key]);
+    expect(stage.model.of('walls')[1]?.text).toContain('held-by-the-sandbox');
+    expect(stage.model.of('walls')[1]?.text).not.toContain(key);
     await started.session.stop();
   });
 
@@ -357,16 +324,6 @@ describeCli(claudeCli, program, (claude) => {
 });
 
 const unlessUsage = (events: readonly ProviderEvent[]) => events.filter(({ type }) => type !== 'usage');
-
-/** A workspace with these files in it. */
-function repository(files: Readonly<Record<string, string>>): Pick<SessionRequest, 'workspace'> {
-  const workspace = tempDir('repository');
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(workspace, path)), { recursive: true });
-    writeFileSync(join(workspace, path), content);
-  }
-  return { workspace };
-}
 
 function toolsOf(body: unknown): readonly string[] {
   const tools = z.looseObject({ tools: z.array(z.looseObject({ name: z.string() })) }).parse(body).tools;

@@ -1,67 +1,34 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { codexProvider } from '../../apps/worker/src/provider/codex/codex-provider.js';
-import type { SessionAccount, SessionRequest } from '../../apps/worker/src/provider/port.js';
-import { buildOnce } from '../support/build.js';
-import { ModelServer } from '../support/model-server/model-server.js';
-import { calls, fails, handsOver, type ScriptInput, says, scriptMark } from '../support/model-server/script.js';
+import type { SessionAccount } from '../../apps/worker/src/provider/port.js';
+import { calls, fails, handsOver, says } from '../support/model-server/script.js';
 import { allCommandLines, processesMarked } from '../support/processes-of.js';
 import { tempDir } from '../support/temp-dir.js';
 import { waitUntil } from '../support/wait-until.js';
 import { aCli, codexCli, describeCli } from './a-cli.js';
-import { aDoor, type TestDoor } from './a-door.js';
-import { aSession, type TestSession } from './a-session.js';
+import { aDoor } from './a-door.js';
+import { aSession } from './a-session.js';
+import { aRepository, sessionStage } from './session-stage.js';
 
 const program = await aCli(codexCli);
 
 describeCli(codexCli, program, (codex) => {
-  let model: ModelServer;
-  let door: TestDoor;
-  const open: TestSession[] = [];
-
-  beforeAll(async () => {
-    await buildOnce();
-    model = await ModelServer.start();
-    door = await aDoor();
-  });
-  afterEach(async () => {
-    door.calls.length = 0;
-    for (const { session } of open.splice(0)) await session.stop({ graceMs: 0 });
-  });
-  afterAll(async () => {
-    door.close();
-    await model.close();
-  });
-
   const key = 'sk-proj-canary-of-a-key';
   const account = (more: Partial<SessionAccount> = {}): SessionAccount => ({
     name: 'test',
     environment: {},
     secrets: { OPENAI_API_KEY: key },
-    upstream: `${model.url}/v1`,
+    upstream: `${stage.model.url}/v1`,
     billing: 'metered',
     ...more,
   });
   const shell = (cmd: string) => ({ name: 'exec_command', input: { cmd } });
 
-  async function start(
-    name: string,
-    sessions: ScriptInput['sessions'],
-    more: Partial<SessionRequest> = {},
-  ): Promise<TestSession> {
-    model.script(name, { sessions });
-    const started = await aSession(codexProvider, door, {
-      program: codex,
-      account: account(),
-      model: 'gpt-5.2-codex',
-      ...more,
-      input: `${scriptMark(name)} ${more.input ?? 'Do your work.'}`,
-    });
-    open.push(started);
-    return started;
-  }
+  const stage = sessionStage(codexProvider, () => ({ program: codex, account: account(), model: 'gpt-5.2-codex' }));
+  const { start, keep } = stage;
 
   it('tells a turn as events: session, messages, tools, what each step used, and its end', async () => {
     const started = await start('turn', [
@@ -91,7 +58,7 @@ describeCli(codexCli, program, (codex) => {
       ...{ type: 'usage', requests: 1, input_tokens: 150, output_tokens: 10, cache_read_tokens: 50 },
       model: 'gpt-5.2-codex',
     });
-    expect(door.calls).toEqual([{ name: 'checkpoint', arguments: { summary: 'Done.', outcome: 'green' } }]);
+    expect(stage.door.calls).toEqual([{ name: 'checkpoint', arguments: { summary: 'Done.', outcome: 'green' } }]);
     expect(readFileSync(join(started.request.workspace, 'a.txt'), 'utf8')).toBe('there\n');
   });
 
@@ -101,13 +68,13 @@ describeCli(codexCli, program, (codex) => {
       input: long,
       instructions: 'canary-of-the-instructions',
     });
-    await model.gates.reached('long');
+    await stage.model.gates.reached('long');
     const lines = allCommandLines().join('\n');
     expect(lines).toContain('sandbox_mode');
-    for (const secret of ['canary-of-the', key, door.token]) expect(lines).not.toContain(secret);
-    model.gates.release('long');
+    for (const secret of ['canary-of-the', key, stage.door.token]) expect(lines).not.toContain(secret);
+    stage.model.gates.release('long');
     await started.untilType('turn_end');
-    const [asked] = model.of('long');
+    const [asked] = stage.model.of('long');
     expect(asked?.text.length).toBeGreaterThan(300 * 1024);
     for (const part of ['canary-of-the-prompt', 'canary-of-the-instructions']) expect(asked?.text).toContain(part);
   });
@@ -116,21 +83,21 @@ describeCli(codexCli, program, (codex) => {
     const started = await start('door', [[calls(shell('env')), { ...says('Hello'), midway: 'door' }]]);
     const events = await started.untilType('tool_result');
     expect(events.at(-1)).toMatchObject({ text: expect.stringContaining('LONGSHORE_JOB=') });
-    expect(JSON.stringify(events)).not.toContain(door.token);
-    await model.gates.reached('door');
+    expect(JSON.stringify(events)).not.toContain(stage.door.token);
+    await stage.model.gates.reached('door');
     for (const pid of processesMarked(started.request.marker.worker))
-      expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain(door.token);
+      expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain(stage.door.token);
     for (const file of filesBeneath(started.request.stateFolder))
-      expect(readFileSync(file, 'latin1').includes(door.token) ? file : undefined).toBeUndefined();
-    model.gates.release('door');
+      expect(readFileSync(file, 'latin1').includes(stage.door.token) ? file : undefined).toBeUndefined();
+    stage.model.gates.release('door');
     await started.untilType('turn_end');
-    expect(door.refused()).toBe(0);
+    expect(stage.door.refused()).toBe(0);
   });
 
   it('offers nothing of its own that goes around the team or the egress list, and asks for no sandbox', async () => {
     const started = await start('tools', [[says('Hello')]]);
     await started.untilType('turn_end');
-    const [asked] = model.of('tools');
+    const [asked] = stage.model.of('tools');
     expect(toolsOf(asked?.body)).toEqual(
       [
         ...['exec_command', 'write_stdin', 'view_image', 'request_user_input', 'mcp__longshore'],
@@ -141,14 +108,14 @@ describeCli(codexCli, program, (codex) => {
   });
 
   it('offers no sub-agents with the model that it chooses itself, either, and the member door in what that runs', async () => {
-    const started = await aSession(codexProvider, door, {
+    const started = await aSession(codexProvider, stage.door, {
       program: codex,
       account: account(),
       input: 'canary-of-its-own',
     });
-    open.push(started);
+    keep(started);
     await started.untilType('turn_end');
-    const asked = model.requests.findLast(({ text }) => text.includes('canary-of-its-own'));
+    const asked = stage.model.requests.findLast(({ text }) => text.includes('canary-of-its-own'));
     expect(asked?.text).not.toMatch(/spawn_agent|followup_task|multi_agent_role/);
     expect(asked?.text).toMatch(/longshore/);
   });
@@ -156,14 +123,14 @@ describeCli(codexCli, program, (codex) => {
   it.each([true, false])('reads instructions of the repository only where it is told to (%s)', async (on) => {
     const started = await start(`repository-${on}`, [[says('Hello')]], {
       repositoryInstructions: on,
-      ...repository({
+      ...aRepository({
         'AGENTS.md': 'canary-of-agents-md',
         '.agents/skills/knit/SKILL.md': '---\nname: knit\ndescription: canary-of-skill\n---\nKnit.\n',
         '.codex/config.toml': 'model = "canary-of-model"\n[mcp_servers.theirs]\nurl = "http://127.0.0.1:1/"\n',
       }),
     });
     await started.untilType('turn_end');
-    const [asked] = model.of(`repository-${on}`);
+    const [asked] = stage.model.of(`repository-${on}`);
     for (const canary of ['canary-of-agents-md', 'canary-of-skill']) expect(asked?.text.includes(canary)).toBe(on);
     expect(asked?.text).not.toContain('canary-of-model');
     expect(toolsOf(asked?.body)).toContain('mcp__longshore');
@@ -179,7 +146,7 @@ describeCli(codexCli, program, (codex) => {
     );
     const started = await start('owner', [[says('Hello')]], {
       account: account({ environment: { CODEX_HOME: owned } }),
-      ...repository({ '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '[core]\n' }),
+      ...aRepository({ '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '[core]\n' }),
     });
     await started.untilType('turn_end');
     other.close();
@@ -189,7 +156,7 @@ describeCli(codexCli, program, (codex) => {
         .map((file) => readFileSync(file, 'latin1'))
         .join(),
     ).not.toContain('trust_level');
-    const [asked] = model.of('owner');
+    const [asked] = stage.model.of('owner');
     expect(asked?.text).not.toContain('canary-of-model');
     expect(toolsOf(asked?.body)).not.toContain('mcp__owned');
   });
@@ -208,15 +175,19 @@ describeCli(codexCli, program, (codex) => {
     await started.session.stop();
     expect((await started.rest()).map(({ type }) => type)).toEqual(['exit']);
 
-    const resumed = await aSession(codexProvider, door, { ...started.request, input: 'And now?', resume: { ref } });
-    open.push(resumed);
+    const resumed = await aSession(codexProvider, stage.door, {
+      ...started.request,
+      input: 'And now?',
+      resume: { ref },
+    });
+    keep(resumed);
     expect(await resumed.untilType('turn_end')).toMatchObject([
       { type: 'session', ref },
       { type: 'message', text: 'Back again.' },
       { type: 'usage', requests: 1, input_tokens: 100 },
       { type: 'turn_end' },
     ]);
-    expect(model.of('again').at(-1)?.text).toContain('I am done.');
+    expect(stage.model.of('again').at(-1)?.text).toContain('I am done.');
   });
 
   it('refuses to resume a session that is not there', async () => {
@@ -240,7 +211,7 @@ describeCli(codexCli, program, (codex) => {
     await steered;
     expect(answer).toBe('delivered');
     expect(events).toContainEqual({ type: 'message', text: 'I heard.' });
-    expect(model.of('steer')[1]?.text).toContain('Mind the gap.');
+    expect(stage.model.of('steer')[1]?.text).toContain('Mind the gap.');
   });
 
   it('begins no second turn by a word that came too late for the first, and knows when none runs', async () => {
@@ -252,22 +223,22 @@ describeCli(codexCli, program, (codex) => {
 
   it('interrupts a turn in the middle of its answer, and goes on when it is told to', async () => {
     const started = await start('stop', [[{ ...says('A long answer.'), midway: 'never' }, says('Another.')]]);
-    await model.gates.reached('never');
+    await stage.model.gates.reached('never');
     const reading = started.untilType('turn_end');
     await expect(started.session.interrupt()).resolves.toBe('delivered');
     const first = await reading;
     expect(first.at(-1)).toEqual({ type: 'turn_end', how: 'interrupted' });
-    await waitUntil(() => model.of('stop')[0]?.aborted, { what: 'the request to be given up' });
+    await waitUntil(() => stage.model.of('stop')[0]?.aborted, { what: 'the request to be given up' });
     await expect(started.session.say({ kind: 'continuation', text: 'Do the other.' })).resolves.toBe('delivered');
     expect(await started.untilType('turn_end')).toContainEqual({ type: 'message', text: 'Another.' });
   });
 
   it('is the same session after it stood still in the middle of an answer', async () => {
     const started = await start('still', [[{ ...says('Before and after.'), midway: 'still' }]]);
-    await model.gates.reached('still');
+    await stage.model.gates.reached('still');
     const { tree } = started.session;
     await tree.freeze();
-    model.gates.release('still');
+    stage.model.gates.release('still');
     expect(tree.state).toBe('frozen');
     await expect(tree.thaw(started.request.lease)).resolves.toBe('running');
     expect(await started.untilType('turn_end')).toContainEqual({ type: 'message', text: 'Before and after.' });
@@ -366,7 +337,7 @@ describeCli(codexCli, program, (codex) => {
     const login = account({ environment: { CODEX_HOME: owned }, secrets: {}, billing: 'plan' });
     const started = await start('login', [[says('Hello')]], { account: login });
     await started.untilType('turn_end');
-    expect(model.of('login')[0]?.headers.authorization).toBe(`Bearer ${key}`);
+    expect(stage.model.of('login')[0]?.headers.authorization).toBe(`Bearer ${key}`);
     expect(readdirSync(owned)).toEqual(['auth.json']);
   });
 
@@ -392,11 +363,15 @@ describeCli(codexCli, program, (codex) => {
       { type: 'turn_end', how: 'finished' },
       { type: 'exit', code: 0 },
     ]);
-    expect(model.of('exec')[0]?.text).toContain('canary-of-the-instructions');
+    expect(stage.model.of('exec')[0]?.text).toContain('canary-of-the-instructions');
     expect(filesBeneath(started.request.stateFolder)).not.toContain(file);
     const { ref = '' } = started.session;
-    const resumed = await aSession(codexProvider, door, { ...started.request, input: 'Hand over.', resume: { ref } });
-    open.push(resumed);
+    const resumed = await aSession(codexProvider, stage.door, {
+      ...started.request,
+      input: 'Hand over.',
+      resume: { ref },
+    });
+    keep(resumed);
     const second = await resumed.rest();
     expect(second).toMatchObject([
       { type: 'session', ref },
@@ -407,19 +382,9 @@ describeCli(codexCli, program, (codex) => {
       { type: 'turn_end' },
       { type: 'exit' },
     ]);
-    expect(door.calls).toHaveLength(1);
+    expect(stage.door.calls).toHaveLength(1);
   });
 });
-
-/** A workspace with these files in it. */
-function repository(files: Readonly<Record<string, string>>): Pick<SessionRequest, 'workspace'> {
-  const workspace = tempDir('repository');
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(workspace, path)), { recursive: true });
-    writeFileSync(join(workspace, path), content);
-  }
-  return { workspace };
-}
 
 function filesBeneath(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
