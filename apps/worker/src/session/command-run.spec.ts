@@ -230,6 +230,35 @@ describe('a command on a worker', () => {
     },
   );
 
+  it('H32 stands on no template that was made with another environment, secret or egress list', async () => {
+    const { farm, base } = await aFarm({ 'a.txt': 'a\n', '.gitignore': 'made\n' });
+    const first = {
+      ...repository,
+      setup: 'echo "$MODE $(echo "$API_KEY" | wc -c)" > made',
+      environment: { MODE: 'one' },
+      secrets: { API_KEY: 'secret' },
+    };
+    const worker = await aWorker(farm);
+    const results: unknown[] = [];
+    const made: string[] = [];
+    for (const change of [
+      {},
+      {},
+      { environment: { MODE: 'two' } },
+      { secrets: { API_KEY: 'longer-secret' } },
+      { egress: ['registry.example'] },
+    ]) {
+      farm.repository = { ...first, ...change };
+      const job = farm.addCommand({ command: { kind: 'shell', command: 'cat made' } }, base);
+      await waitUntil(() => job.completed !== undefined, { within: 30_000 });
+      made.push(saidBy(job));
+      results.push(resultOf(job));
+    }
+    expect(made).toEqual(['one 7\n', 'one 7\n', 'two 7\n', 'one 14\n', 'one 7\n']);
+    expect(results).toMatchObject([false, true, false, false, false].map((warm) => ({ isolation: { warm } })));
+    expect(worker.events('completed')).toHaveLength(5);
+  });
+
   it('finds the submodules of its tree checked out, and clean', async () => {
     const inner = aRepository({ 'inner.txt': 'inner\n' });
     const top = aRepository({ 'a.txt': 'a\n' });

@@ -14,6 +14,7 @@ import type { RepositorySettings } from './job-settings.js';
 import type { RunNeeds } from './run-needs.js';
 import { openRunSandbox } from './run-sandbox.js';
 import { SecretFilter } from './secret-filter.js';
+import { setupSandbox } from './setup-sandbox.js';
 
 /** What a job's walls are made of. */
 export interface JobWalls {
@@ -32,7 +33,7 @@ export function groundOf(
   if (settings === null) return {};
   const { project, origin, setup, submodules } = settings;
   return {
-    scope: { project, origin, sandbox: walls.rung },
+    scope: { project, origin, sandbox: setupSandbox(settings, walls) },
     ...(submodules !== undefined && { submodules }),
     ...(setup !== null && {
       setup: {

@@ -21,7 +21,7 @@ export interface Setup {
 export interface TemplateScope {
   readonly project: string;
   readonly origin: string;
-  /** Rung of the sandbox that the setup command runs in. */
+  /** The sandbox that the setup command runs in: its rung, and what it has inside that may change what the command leaves. */
   readonly sandbox: string;
 }
 
