@@ -3,6 +3,7 @@ import { contract } from './contract.js';
 import { CommandId, ObjectId, TaskId } from './ids.js';
 import { DispatchPayload, IsolationReport } from './jobs.js';
 import { limits } from './limits.js';
+import { outsideText } from './outside-text.js';
 import { proseBytes, RelativePath, storable } from './text.js';
 
 /** What is run: a program with its arguments, or a line for /bin/sh. */
@@ -83,13 +84,13 @@ export type CommandRunResult = z.output<typeof CommandRunResult>;
 
 /** What the farm's own run of the verify command came to. `not_run`: it was asked for, and the Task did not end green. */
 export const Verification = z.strictObject({
-  command: z.string(),
+  command: outsideText(z.string()),
   state: z.enum([...CommandRunState.options, 'not_run']),
   exit_code: z.int().nullable(),
   /** In words, where the state does not say all. */
-  detail: z.string().nullable(),
+  detail: outsideText(z.string()).nullable(),
   /** The end of its output. */
-  tail: z.string(),
+  tail: outsideText(z.string()),
   /** The whole output: `command_run_output_read` with this id. */
   command_id: z.string().nullable(),
   output: OutputCount.nullable(),
@@ -111,7 +112,7 @@ export const commandRunOutputRead = contract({
   }),
   output: z.strictObject({
     /** UTF-8; what is none is shown as U+FFFD. Terminal sequences are left in. */
-    text: z.string(),
+    text: outsideText(z.string()),
     state: CommandRunState,
     /** Where the next page begins; the same call again waits for nothing. */
     next_cursor: z.string().nullable(),

@@ -96,6 +96,7 @@ export {
   setWorkPlan,
   WorkPlan,
 } from './member.js';
+export { isOutsideText, outsideText } from './outside-text.js';
 export {
   EgressHost,
   GitRef,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { contract } from './contract.js';
 import { BootId, Epoch, JobId, Label, LeaseId, ObjectId, PoolName, WorkerId } from './ids.js';
 import { limits } from './limits.js';
+import { outsideText } from './outside-text.js';
 import { storable, storableJson } from './text.js';
 import { AuthoredSandbox, ExtensionMode } from './workflow-document.js';
 
@@ -63,7 +64,7 @@ export const LeasedJob = z.strictObject({
   token: z.string(),
   /** The same session goes on: this worker and boot held the last lease, frozen since (D11). */
   continues: z.boolean(),
-  payload: z.json(),
+  payload: outsideText(z.json()),
 });
 export type LeasedJob = z.output<typeof LeasedJob>;
 
@@ -96,7 +97,7 @@ export const AccountOffer = z.strictObject({
   provider: Label,
   usable: z.boolean().default(true),
   /** Why it is not usable, and what mends it. */
-  reason: storable(512).optional(),
+  reason: outsideText(storable(512)).optional(),
   billing: Billing.default('plan'),
   /** Whether work that names no account may use it. */
   use: z.enum(['any', 'named']).default('any'),
@@ -238,7 +239,7 @@ export const queueList = contract({
         created_at: z.string(),
         settled_at: z.string().nullable(),
         /** Why it waits or how it ended, in a few words. */
-        note: z.string().nullable(),
+        note: outsideText(z.string()).nullable(),
         leases: z.array(
           z.strictObject({ epoch: z.int(), worker_id: z.string(), boot: BootId, ended_how: z.string().nullable() }),
         ),

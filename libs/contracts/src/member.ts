@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import { contract } from './contract.js';
 import { limits } from './limits.js';
+import { outsideText } from './outside-text.js';
 import { FileReferences, prose, proseBytes } from './text.js';
 
 export const PlanStep = z.strictObject({
-  step: prose(limits.planStep),
+  step: outsideText(prose(limits.planStep)),
   status: z.enum(['pending', 'in_progress', 'completed']),
 });
 
 const filler = /^(todo|tbd|n\/a|none|\.+|-+)$/i;
 
 export const WorkPlan = z.strictObject({
-  explanation: prose(limits.planExplanation).optional(),
+  explanation: outsideText(prose(limits.planExplanation)).optional(),
   steps: z.array(PlanStep),
 });
 export type WorkPlan = z.output<typeof WorkPlan>;

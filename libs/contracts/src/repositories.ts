@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { contract } from './contract.js';
 import { ObjectId, PoolName } from './ids.js';
 import { limits } from './limits.js';
+import { outsideText } from './outside-text.js';
 import { proseBytes, storable } from './text.js';
 
 /** What people call a registered repository. */
@@ -68,10 +69,10 @@ export const RepositoryView = z.strictObject({
   url: z.string(),
   default_branch: z.string().nullable(),
   credential: CredentialKind,
-  setup: z.string().nullable(),
-  verify: z.string().nullable(),
+  setup: outsideText(z.string()).nullable(),
+  verify: outsideText(z.string()).nullable(),
   egress: z.array(z.string()),
-  environment: z.record(z.string(), z.string()),
+  environment: z.record(z.string(), outsideText(z.string())),
   /** Names only. */
   secrets: z.array(z.string()),
   fetch: RepositoryFetch,
@@ -128,8 +129,12 @@ export const repoCheck = contract({
     branch: z.string().nullable(),
     commit: ObjectId.nullable(),
     /** What the last commit only points to; null where the origin did not say in time. */
-    lfs: z.strictObject({ files: z.int(), bytes: z.int(), paths: z.array(z.string()) }).nullable(),
-    submodules: z.array(z.strictObject({ path: z.string(), commit: ObjectId, url: z.string().nullable() })).nullable(),
+    lfs: z.strictObject({ files: z.int(), bytes: z.int(), paths: z.array(outsideText(z.string())) }).nullable(),
+    submodules: z
+      .array(
+        z.strictObject({ path: outsideText(z.string()), commit: ObjectId, url: outsideText(z.string()).nullable() }),
+      )
+      .nullable(),
     host_keys: z.array(z.string()),
     /** What a person should know, in sentences. */
     notes: z.array(z.string()),

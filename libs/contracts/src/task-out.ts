@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { contract } from './contract.js';
 import { ObjectId, TaskId } from './ids.js';
 import { limits } from './limits.js';
+import { outsideText } from './outside-text.js';
 import { prose, proseBytes } from './text.js';
 
 export const taskDiff = contract({
@@ -16,7 +17,7 @@ export const taskDiff = contract({
     /** Null before the Task was prepared. */
     base: ObjectId.nullable(),
     commit: ObjectId.nullable(),
-    text: z.string(),
+    text: outsideText(z.string()),
     /** The text ends before the diff does: `task patch` has all of it. */
     truncated: z.boolean(),
     files_changed: z.int(),
@@ -31,8 +32,8 @@ export const taskDiff = contract({
 export const CiApproval = z.strictObject({
   /** A hash over commit and changes: what `approve` must say; null where the diff is cut: nobody approves what nobody was shown. */
   digest: z.string().nullable(),
-  files: z.array(z.string()),
-  diff: z.string(),
+  files: z.array(outsideText(z.string())),
+  diff: outsideText(z.string()),
   truncated: z.boolean(),
 });
 

@@ -5,6 +5,7 @@ import { AuthoredId, Label, ObjectId, PoolName, Sha256, TaskId } from './ids.js'
 import { IsolationReport } from './jobs.js';
 import { limits } from './limits.js';
 import { WorkPlan } from './member.js';
+import { outsideText } from './outside-text.js';
 import { RepositoryWanted } from './repositories.js';
 import { FileReferences, prose, proseBytes, storable } from './text.js';
 import { Budget, TaskUsage } from './usage.js';
@@ -105,7 +106,7 @@ export const PauseReason = z.enum([
 export type PauseReason = z.output<typeof PauseReason>;
 
 export const FileChange = z.strictObject({
-  path: z.string(),
+  path: outsideText(z.string()),
   status: z.enum(['added', 'modified', 'deleted', 'renamed', 'type_changed']),
   additions: z.int().nullable(),
   deletions: z.int().nullable(),
@@ -117,9 +118,9 @@ export const TaskResult = z.strictObject({
   /** Green is what the team says; verified is what the farm's own run of the verify command says. */
   verified: z.union([z.boolean(), z.literal('not_asked')]).default('not_asked'),
   verification: Verification.nullable().default(null),
-  summary: z.string(),
-  details: z.string().nullable(),
-  files: FileReferences,
+  summary: outsideText(z.string()),
+  details: outsideText(z.string()).nullable(),
+  files: outsideText(FileReferences),
   /** Absent where nothing changed (D7). */
   branch: z.string().nullable(),
   commit: ObjectId.nullable(),
@@ -153,18 +154,18 @@ export const Attention = z.strictObject({
     'account_paused',
     'push_approval',
   ]),
-  summary: z.string(),
+  summary: outsideText(z.string()),
 });
 
 export const Activity = z.strictObject({
   id: z.string(),
   kind: z.string(),
   occurred_at: z.string(),
-  title: z.string(),
-  summary: z.string().nullable(),
-  member: z.strictObject({ id: z.string(), name: z.string() }).nullable(),
+  title: outsideText(z.string()),
+  summary: outsideText(z.string()).nullable(),
+  member: z.strictObject({ id: z.string(), name: outsideText(z.string()) }).nullable(),
   outcome: z.enum(['completed', 'blocked', 'failed', 'cancelled']).nullable(),
-  files: FileReferences,
+  files: outsideText(FileReferences),
 });
 export type Activity = z.output<typeof Activity>;
 
@@ -172,8 +173,8 @@ export const MemberState = z.enum(['not_started', 'working', 'waiting', 'done', 
 
 export const TaskView = z.strictObject({
   task_id: TaskId,
-  title: z.string(),
-  prompt_excerpt: z.string(),
+  title: outsideText(z.string()),
+  prompt_excerpt: outsideText(z.string()),
   workflow: z.strictObject({ workflow_id: z.string(), revision_no: z.int() }),
   status: TaskStatus,
   product_status: ProductStatus,
@@ -185,9 +186,9 @@ export const TaskView = z.strictObject({
     z.strictObject({
       member_id: z.string(),
       parent_id: z.string().nullable(),
-      name: z.string(),
+      name: outsideText(z.string()),
       state: MemberState,
-      latest_update: z.string().nullable(),
+      latest_update: outsideText(z.string()).nullable(),
       plan: WorkPlan.nullable(),
     }),
   ),
@@ -227,7 +228,7 @@ export const taskSearch = contract({
     items: z.array(
       z.strictObject({
         task_id: TaskId,
-        title: z.string(),
+        title: outsideText(z.string()),
         workflow_id: z.string(),
         status: TaskStatus,
         product_status: ProductStatus,
@@ -258,7 +259,7 @@ export const TaskEvent = z.strictObject({
   type: z.string(),
   at: z.string(),
   /** Facts of the event; technical ids may stand here. */
-  payload: z.json(),
+  payload: outsideText(z.json()),
 });
 export type TaskEvent = z.output<typeof TaskEvent>;
 

@@ -3,22 +3,23 @@ import { contract } from './contract.js';
 import { Label, Labels, PoolName, WorkerId } from './ids.js';
 import { AccountOffer } from './jobs.js';
 import { limits } from './limits.js';
+import { outsideText } from './outside-text.js';
 import { prose, storable } from './text.js';
 
 export const WorkerView = z.strictObject({
   worker_id: WorkerId,
-  name: z.string(),
+  name: outsideText(z.string()),
   pool: z.string(),
   /** Fixed at enrolment and not dropped since (H26). */
   labels: z.array(z.string()),
-  host: z.string().nullable(),
+  host: outsideText(z.string()).nullable(),
   slots: z.int(),
   slot_ceiling: z.int(),
   busy: z.int(),
   /** Provider accounts of its own configuration, as it said last. */
   accounts: z.array(AccountOffer),
   state: z.enum(['live', 'paused', 'draining', 'quarantined', 'silent', 'gone']),
-  note: z.string().nullable(),
+  note: outsideText(z.string()).nullable(),
   seen_at: z.string().nullable(),
 });
 export type WorkerView = z.output<typeof WorkerView>;
@@ -29,12 +30,12 @@ export const AccountView = z.strictObject({
   provider: z.string().nullable(),
   state: z.enum(['usable', 'paused', 'unusable', 'absent']),
   /** Names of live workers that offer it. */
-  machines: z.array(z.string()),
+  machines: z.array(outsideText(z.string())),
   busy: z.int(),
   max: z.int().nullable(),
   /** When a paused one goes on, by the farm's time. */
   resets_at: z.string().nullable(),
-  note: z.string().nullable(),
+  note: outsideText(z.string()).nullable(),
 });
 export type AccountView = z.output<typeof AccountView>;
 
@@ -140,7 +141,7 @@ export const status = contract({
     /** Provider accounts that machines offer, or that are limited or paused. */
     accounts: z.array(AccountView),
     attention: z
-      .array(z.strictObject({ task_id: z.string().nullable(), kind: z.string(), summary: z.string() }))
+      .array(z.strictObject({ task_id: z.string().nullable(), kind: z.string(), summary: outsideText(z.string()) }))
       .max(limits.pageMax),
   }),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AuthoredId, Label } from './ids.js';
 import { limits } from './limits.js';
+import { outsideText } from './outside-text.js';
 import { prose } from './text.js';
 
 const sandboxPairs = ['read_only/deny', 'workspace_write/deny', 'workspace_write/allow', 'full_access/allow'];
@@ -63,9 +64,9 @@ export type MemberCapabilities = z.output<typeof MemberCapabilities>;
 
 const memberFields = {
   id: AuthoredId,
-  title: prose(255).optional(),
-  description: prose(limits.memberProse).optional(),
-  instruction: prose(limits.memberProse).optional(),
+  title: outsideText(prose(255)).optional(),
+  description: outsideText(prose(limits.memberProse)).optional(),
+  instruction: outsideText(prose(limits.memberProse)).optional(),
   provider: MemberProvider.optional(),
   capabilities: MemberCapabilities.optional(),
 };
@@ -88,8 +89,8 @@ export const WorkflowMember: z.ZodType<WorkflowMember> = z.strictObject({
 export const WorkflowDocument = z.strictObject({
   kind: z.literal('workflow'),
   id: AuthoredId,
-  description: prose(limits.workflowDescription),
-  note: prose(limits.workflowNote).optional(),
+  description: outsideText(prose(limits.workflowDescription)),
+  note: outsideText(prose(limits.workflowNote)).optional(),
   lead: WorkflowMember,
 });
 export type WorkflowDocument = z.output<typeof WorkflowDocument>;

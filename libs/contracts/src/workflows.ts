@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { contract } from './contract.js';
 import { AuthoredId } from './ids.js';
 import { limits } from './limits.js';
+import { outsideText } from './outside-text.js';
 import { storable } from './text.js';
 import { WorkflowDocument } from './workflow-document.js';
 
@@ -11,7 +12,7 @@ export const WorkflowIssue = z.strictObject({
   column: z.int().nullable(),
   /** JSON pointer into the document; authored ids may stand in it, prose never. */
   path: z.string(),
-  message: z.string(),
+  message: outsideText(z.string()),
 });
 export type WorkflowIssue = z.output<typeof WorkflowIssue>;
 
@@ -47,7 +48,7 @@ export const workflowSearch = contract({
     items: z.array(
       z.strictObject({
         workflow_id: AuthoredId,
-        description: z.string(),
+        description: outsideText(z.string()),
         revision_no: z.int(),
         members: z.int(),
         published_at: z.string(),
