@@ -224,10 +224,10 @@ describe('step 1, exposure', () => {
   });
 
   it('H24 shows a worker the job catalogue, and the member catalogue beside a job token, and nothing else', async () => {
-    const names = (job?: JobClaims) =>
-      gate.offeredTo({ door: 'node', principal: aWorker, ...(job && { job }) }).map(({ name }) => name);
-    expect(names()).toEqual(['job_complete', 'job_fail']);
-    expect(names(aJob)).toEqual(['checkpoint', 'job_complete', 'job_fail']);
+    const names = async (job?: JobClaims) =>
+      (await gate.offeredTo({ door: 'node', principal: aWorker, ...(job && { job }) })).map(({ name }) => name);
+    expect(await names()).toEqual(['job_complete', 'job_fail']);
+    expect(await names(aJob)).toEqual(['checkpoint', 'job_complete', 'job_fail']);
     expect(await refusal({ name: 'shelf_rule', door: 'node', principal: aWorker })).toMatchObject({
       code: 'not_available',
     });
@@ -241,7 +241,7 @@ describe('step 1, exposure', () => {
     expect(await refusal({ name: 'job_fail', principal: aPerson('admin') })).toMatchObject({ code: 'not_available' });
     await expect(ask({ name: 'shelf_rule', principal: aPerson('admin') })).resolves.toEqual({ done: true });
     for (const role of ['viewer', 'operator', 'admin'] as const) {
-      const offered = gate.offeredTo({ door: 'cli', principal: aPerson(role) }).map(({ name }) => name);
+      const offered = (await gate.offeredTo({ door: 'cli', principal: aPerson(role) })).map(({ name }) => name);
       for (const { name } of operations) {
         const answer = await ask({
           name,

@@ -36,7 +36,7 @@ export interface Gate<Services> {
   /** What the operation answers. Errors: FarmError, and nothing else. */
   call(request: GateCall): Promise<unknown>;
   /** What this caller may call: the predicate is the call's own (A5.5). */
-  offeredTo(asker: Asker): readonly Operation<Services>[];
+  offeredTo(asker: Asker): Promise<readonly Operation<Services>[]>;
 }
 
 export interface GateOptions<Services> {
@@ -91,7 +91,7 @@ class OpenGate<Services> implements Gate<Services> {
     );
   }
 
-  offeredTo(asker: Asker): readonly Operation<Services>[] {
+  async offeredTo(asker: Asker): Promise<readonly Operation<Services>[]> {
     return this.options.registry.all.filter((operation) => exposureOf(operation, asker) === 'offered');
   }
 

@@ -6,7 +6,7 @@ export { cliPathOf } from './definition/names.js';
 export { farmErrorOf } from './farm-error-of.js';
 export { type Gate, type GateCall, openGate } from './gate.js';
 export { ensureFirstPerson } from './identity/first-person.js';
-export { type Authenticated, Identity, type MintNats } from './identity/identity.js';
+export { type Audience, type Authenticated, Identity, type MintNats } from './identity/identity.js';
 export type { Invitation } from './identity/join-tickets.js';
 export type { BeatAnswer, LiveWorker, Workers } from './identity/workers.js';
 export { invalidInput } from './input-errors.js';
@@ -28,13 +28,15 @@ export {
   operationFor,
   type Rule,
 } from './operation.js';
-export type {
-  AgentPrincipal,
-  Door,
-  JobClaims,
-  PersonPrincipal,
-  PersonRole,
-  Principal,
-  WorkerPrincipal,
+export {
+  type AgentPrincipal,
+  type CallerIdentity,
+  callerOf,
+  type Door,
+  type JobClaims,
+  type PersonPrincipal,
+  type PersonRole,
+  type Principal,
+  type WorkerPrincipal,
 } from './principal.js';
 export { type Registry, registryOf } from './registry.js';

@@ -32,10 +32,19 @@ export interface WorkerPrincipal {
   readonly accepting: boolean;
 }
 
+/** An MCP client with a token of its own: it holds leases like a machine, of the kinds in its scope and no others. */
 export interface AgentPrincipal {
   readonly kind: 'agent';
   readonly id: string;
   readonly name: string;
+  /** The person whose agent it is: its calls are for them (A1.5). */
+  readonly owner: string;
+  /** Kinds of jobs that its token lets it take (A12.11). */
+  readonly scope: readonly string[];
+  readonly pool: string;
+  readonly labels: readonly string[];
+  /** Leases that it may hold at once. */
+  readonly slots: number;
 }
 
 /** Who calls. A member is a worker that shows a job token beside its own (D17). */
@@ -51,9 +60,20 @@ export interface JobClaims {
   readonly holder: string;
 }
 
-/** Class of a caller, for the audit (A1.4). */
-export function classOf(principal: Principal): 'user' | 'agent' {
-  return principal.kind === 'person' ? 'user' : 'agent';
+/** Who a call is said to be by: consent is bound to it, the audit names it (A1.5). */
+export interface CallerIdentity {
+  readonly class: 'user' | 'agent' | 'system';
+  /** The person that the call is for. */
+  readonly actor: string | null;
+  readonly agent_id: string | null;
+}
+
+/** The class follows the door: over MCP it is an agent's, whoever holds the credential (A1.4). */
+export function callerOf(principal: Principal, door: Door): CallerIdentity {
+  if (door === 'internal') return { class: 'system', actor: principal.id, agent_id: null };
+  if (principal.kind === 'person')
+    return { class: door === 'mcp' ? 'agent' : 'user', actor: principal.id, agent_id: null };
+  return { class: 'agent', actor: principal.kind === 'agent' ? principal.owner : null, agent_id: principal.id };
 }
 
 export function hasRole(principal: PersonPrincipal, needed: PersonRole): boolean {

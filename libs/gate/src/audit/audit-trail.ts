@@ -2,7 +2,7 @@ import type { FarmErrorCode } from '#contracts';
 import type { Queries, Transaction } from '#store';
 import type { InputHasher } from '../keys/farm-keys.js';
 import type { AuditedLease, AuditNotes } from '../operation.js';
-import { classOf, type Door, type Principal } from '../principal.js';
+import { callerOf, type Door, type Principal } from '../principal.js';
 import { gateSql } from '../sql.js';
 
 interface AuditedCall {
@@ -78,12 +78,13 @@ export class AuditTrail implements AuditNotes {
 
   private row({ operation, lease = this.lease }: Noted, outcome: string): AuditRow {
     const { door, principal, input } = this.call;
+    const caller = callerOf(principal, door);
     return {
       kind: `call:${operation}`,
       door,
-      class: classOf(principal),
-      actor: principal.kind === 'person' ? principal.id : null,
-      agent: principal.kind === 'person' ? null : principal.id,
+      class: caller.class,
+      actor: caller.actor,
+      agent: caller.agent_id,
       hash: this.inputHash(input),
       outcome,
       job: lease?.job ?? null,

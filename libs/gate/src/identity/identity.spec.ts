@@ -72,7 +72,7 @@ const report = (changes: Partial<WorkerReport> = {}): WorkerReport => ({
 });
 
 async function principalOf(token: string): Promise<WorkerPrincipal> {
-  const { principal } = await identity.authenticate(token);
+  const { principal } = await identity.authenticate(token, ['node', 'cli', 'ui']);
   if (principal.kind !== 'worker') throw new Error('no worker');
   return principal;
 }
@@ -197,7 +197,7 @@ describe('one identity', () => {
     await expect(askToken(id, key, second, 'south')).rejects.toMatchObject({ code: 'identity_in_use' });
     await passTime('2 s');
     await expect(askToken(id, key, second, 'south')).resolves.toBeDefined();
-    await expect(identity.authenticate(token)).rejects.toMatchObject({
+    await expect(identity.authenticate(token, ['node', 'cli', 'ui'])).rejects.toMatchObject({
       code: 'identity_in_use',
       detail: expect.stringContaining('south'),
     });
@@ -238,7 +238,9 @@ describe('a worker token', () => {
     expect(await principalOf(token)).toMatchObject({ kind: 'worker', id, boot });
     await owner.run(statement('test.disable', 'update principal set disabled_at = now() where id = $id'), { id });
     identity = new Identity({ database, keys, farmId, leaseMs: 30_000 });
-    await expect(identity.authenticate(token)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(identity.authenticate(token, ['node', 'cli', 'ui'])).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
   });
 
   it('H24 holds for jobs of this worker only: a job token of another is stale', async () => {
@@ -254,7 +256,9 @@ describe('a worker token', () => {
     await expect(identity.jobOf(one.token, await principalOf(one.token))).rejects.toMatchObject({
       code: 'stale_lease',
     });
-    await expect(identity.authenticate(jobToken)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(identity.authenticate(jobToken, ['node', 'cli', 'ui'])).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
   });
 });
 

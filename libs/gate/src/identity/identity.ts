@@ -43,6 +43,9 @@ export interface TokenLease {
   readonly lease_ms: number;
 }
 
+/** What a token may be for. A door takes some of them, and no token of another (A1.6, S1.12). */
+export type Audience = 'node' | 'cli' | 'ui' | 'mcp';
+
 /** Who came in, and by which door: the credential decides (A1.6). */
 export interface Authenticated {
   readonly door: Door;
@@ -142,17 +145,19 @@ export class Identity {
   }
 
   /**
-   * Reads a bearer token. Errors: FarmError unauthenticated for anything but a live person's or worker's; identity_in_use for a
-   * boot that has been succeeded.
+   * Reads a bearer token of one of the audiences that the door takes. Errors: FarmError unauthenticated for anything but a live
+   * person's or worker's; identity_in_use for a boot that has been succeeded.
    */
-  async authenticate(bearer: string): Promise<Authenticated> {
+  async authenticate(bearer: string, takes: readonly Audience[]): Promise<Authenticated> {
     const typ = typOf(bearer);
     if (typ === workerKind.typ) {
-      const { sub, boot } = await this.tokens.worker.verify(bearer);
+      const { sub, aud, boot } = await this.tokens.worker.verify(bearer);
+      if (!takes.includes(aud)) throw new FarmError('unauthenticated');
       return { door: 'node', principal: await this.workers.principal(sub, boot) };
     }
     // Everything else is read as a person's, by whose validator any other kind falls (S4.1).
     const { sub, aud } = await this.tokens.person.verify(bearer);
+    if (!takes.includes(aud)) throw new FarmError('unauthenticated');
     const person = await this.persons.get(sub);
     if (!person) throw new FarmError('unauthenticated');
     return { door: aud, principal: { kind: 'person', id: person.id, name: person.name, role: person.role } };

@@ -1,6 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { FarmError, headers } from '#contracts';
-import type { Door, Identity, JobClaims, PersonPrincipal, Principal, WorkerPrincipal } from '#gate';
+import type { Audience, Door, Identity, JobClaims, PersonPrincipal, Principal, WorkerPrincipal } from '#gate';
+
+/** What comes in by HTTP. Tokens for MCP open nothing here (A1.6). */
+const httpAudiences: readonly Audience[] = ['node', 'cli', 'ui'];
 
 /** Who calls, as the credentials say. Nothing else of a request decides it (A1.3, A1.6). */
 export interface Caller {
@@ -23,7 +26,7 @@ export async function callerOf(request: FastifyRequest, identity: Identity): Pro
   const jobToken = request.headers[headers.jobToken];
   const bearer = bearerOf(request.headers.authorization);
   if (bearer === undefined) throw new FarmError(jobToken === undefined ? 'unauthenticated' : 'stale_lease');
-  const { door, principal } = await identity.authenticate(bearer);
+  const { door, principal } = await identity.authenticate(bearer, httpAudiences);
   if (typeof jobToken !== 'string' || principal.kind !== 'worker') return { door, principal };
   return { door, principal, job: await identity.jobOf(jobToken, principal) };
 }
@@ -41,7 +44,7 @@ export async function pastHolderOf(request: FastifyRequest, identity: Identity):
   const jobToken = request.headers[headers.jobToken];
   const bearer = bearerOf(request.headers.authorization);
   if (typeof jobToken !== 'string' || bearer === undefined) throw new FarmError('stale_lease');
-  const { principal } = await identity.authenticate(bearer);
+  const { principal } = await identity.authenticate(bearer, httpAudiences);
   if (principal.kind !== 'worker') throw new FarmError('unauthenticated');
   return { worker: principal, job: await identity.pastJobOf(jobToken, principal) };
 }

@@ -42,12 +42,12 @@ export function operationRoutes(scope: FastifyInstance, door: OperationDoor): vo
 
   scope.get('/v1/operations', async (request) => {
     const principal = await personOf(request, identity);
-    return { operations: gate.offeredTo({ door: 'cli', principal }).map(describe) };
+    return { operations: (await gate.offeredTo({ door: 'cli', principal })).map(describe) };
   });
 
   scope.get('/v1/openapi.json', async (request) => {
     const principal = await personOf(request, identity);
-    return openApiOf(gate.offeredTo({ door: 'cli', principal }), version);
+    return openApiOf(await gate.offeredTo({ door: 'cli', principal }), version);
   });
 }
 
@@ -94,7 +94,7 @@ function callIdOf(request: FastifyRequest): string | undefined {
   });
 }
 
-type Offered = ReturnType<Gate<Services>['offeredTo']>[number];
+type Offered = Awaited<ReturnType<Gate<Services>['offeredTo']>>[number];
 
 function describe({ name, group, summary, access, contract, inputSchema, outputSchema }: Offered) {
   return {
