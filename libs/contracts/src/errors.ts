@@ -1,3 +1,5 @@
+import type { Proposal } from './proposal.js';
+
 /**
  * Who must act on an error: the caller changes the call, an admin mends the farm, nobody (it is retried by itself), or us (a bug).
  */
@@ -26,6 +28,13 @@ export const errorCodes = {
   not_found: code('caller', 404, 3, 'There is no such thing'),
   conflict: code('caller', 409, 6, 'The state has moved on'),
   confirmation_required: code('caller', 409, 5, 'Nothing was done: this needs a confirmation'),
+  confirmation_invalid: code('caller', 409, 6, 'The confirmation token does not hold for this call'),
+  changed_since_proposal: code('caller', 409, 6, 'What the call would change is not what was proposed'),
+  awaiting_approval: code('admin', 409, 6, 'A person has not approved this yet'),
+  already_done: code('caller', 409, 6, 'This confirmed call was done already'),
+  too_many_pending: code('caller', 429, 7, 'Too many proposals of this caller wait for their confirmation'),
+  not_confirmed: code('us', 403, 4, 'The farm itself may not run this operation'),
+  cancelled: code('caller', 409, 7, 'The caller has gone; nothing was done'),
   idempotency_mismatch: code('caller', 422, 6, 'The idempotency key was used with another input'),
   idempotency_in_flight: code('nobody', 409, 7, 'The first call with this idempotency key is still running'),
   too_large: code('caller', 413, 2, 'The body is over the limit'),
@@ -83,15 +92,6 @@ export interface FieldError {
   readonly path: string;
   readonly rule: string;
   readonly count?: number;
-}
-
-/** What an unconfirmed mutation would do (A6.2, A6.4). */
-export interface Proposal {
-  readonly summary: string;
-  /** At most 20, in order of id. */
-  readonly changes: readonly { readonly id: string; readonly before: unknown; readonly after: unknown }[];
-  /** The true number of changes. */
-  readonly count: number;
 }
 
 interface FarmErrorExtras {

@@ -14,7 +14,7 @@ export {
 } from './command-runs.js';
 export type { Contract, InputOf, OutputOf } from './contract.js';
 export { contract } from './contract.js';
-export type { FarmErrorCode, FieldError, Proposal, WhoActs } from './errors.js';
+export type { FarmErrorCode, FieldError, WhoActs } from './errors.js';
 export { errorCodes, exitCodeOf, FarmError, isFarmErrorCode } from './errors.js';
 export {
   Challenge,
@@ -97,6 +97,7 @@ export {
   WorkPlan,
 } from './member.js';
 export { isOutsideText, outsideText } from './outside-text.js';
+export { Change, type Preview, Proposal } from './proposal.js';
 export {
   EgressHost,
   GitRef,

@@ -33,6 +33,10 @@ export const limits = {
   personTokenSeconds: 60 * 60,
   joinTicketSeconds: 10 * 60,
   clockSkewSeconds: 30,
+  // consent; the farm's file may set these three
+  confirmTtlSeconds: 300,
+  pendingConfirmations: 64,
+  proposalChangesShown: 20,
   // processes
   stopGraceMs: 10_000,
   /** Processes and threads of one session. */

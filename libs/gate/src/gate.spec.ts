@@ -55,7 +55,7 @@ const peek = operation(
 const mutate: Access = { catalogue: 'operator', class: 'mutate', ceiling: 'off', consent: 'implied' };
 const preview = async ({ text: given }: { text: string }, _: Call<Shelf>, tx: Transaction) => {
   if (given === 'write') await tx.run(write, { name: 'previewed', max: 1 });
-  return { summary: 'Puts one thing', changes: [{ id: 'x', before: null, after: 1 }], count: 1 };
+  return { summary: 'Puts one thing', changes: [{ id: 'x', before: null, after: 1 }] };
 };
 const put = operation(state('shelf_put', text, done), mutate, {
   preview,

@@ -1,4 +1,4 @@
-import { FarmError, type FarmErrorCode } from '#contracts';
+import { FarmError, type FarmErrorCode, limits } from '#contracts';
 import {
   claimReceipt,
   type Database,
@@ -28,6 +28,8 @@ export interface GateCall {
   readonly input: unknown;
   /** A person means exactly this call (A6.1). */
   readonly confirm?: boolean;
+  /** An agent's second call, with the token of its proposal (A6.6). */
+  readonly confirmationToken?: string;
   readonly callId?: string;
   readonly signal: AbortSignal;
 }
@@ -39,12 +41,24 @@ export interface Gate<Services> {
   offeredTo(asker: Asker): Promise<readonly Operation<Services>[]>;
 }
 
+/** Numbers of the gate that the farm's file may set (A3c.8). */
+export interface GateRules {
+  /** How long a proposal's token lives. */
+  readonly confirmTtlSeconds: number;
+  /** Live proposals of one caller. */
+  readonly maxPendingConfirmations: number;
+  /** Changes that a proposal lists; their true number stands beside. */
+  readonly proposalChangesShown: number;
+}
+
 export interface GateOptions<Services> {
   readonly registry: Registry<Services>;
   readonly services: Services;
   readonly database: Database;
   readonly inputs: InputHasher;
   readonly metrics: Metrics;
+  /** Default: `gateRules`. */
+  readonly rules?: GateRules;
   /**
    * Errors: FarmError stale_lease. Before a kept answer of a member operation is given again: a machine that woke up late gets
    * no answer of its past either.
@@ -58,6 +72,12 @@ export interface GateOptions<Services> {
 export function openGate<Services>(options: GateOptions<Services>): Gate<Services> {
   return new OpenGate(options);
 }
+
+export const gateRules: GateRules = {
+  confirmTtlSeconds: limits.confirmTtlSeconds,
+  maxPendingConfirmations: limits.pendingConfirmations,
+  proposalChangesShown: limits.proposalChangesShown,
+};
 
 /** Calls that share a transaction at most; how long they may keep the next ones waiting. */
 const sharing = { most: 64, lateMs: 50 } as const;
@@ -74,8 +94,10 @@ class OpenGate<Services> implements Gate<Services> {
   private readonly calls;
   /** Calls of one operation go together; those of another go beside them, on a connection of their own. */
   private readonly shares;
+  private readonly rules;
 
   constructor(private readonly options: GateOptions<Services>) {
+    this.rules = options.rules ?? gateRules;
     const { metrics } = options;
     this.refusals = metrics.counter(
       'longshore_gate_refusals_total',
@@ -148,7 +170,7 @@ class OpenGate<Services> implements Gate<Services> {
   ): Promise<void> {
     if (!needsConfirmation(operation, call, request.confirm === true)) return;
     try {
-      await propose(operation, read, call, this.options.database);
+      await propose(operation, read, call, this.options.database, this.rules.proposalChangesShown);
     } catch (error) {
       throw this.refuse(request, 'confirmation', this.faultOr(error, operation), operation);
     }

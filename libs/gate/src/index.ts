@@ -4,7 +4,7 @@ export { DefinitionError, type DefinitionFault } from './definition/definition-e
 export type { JsonSchema } from './definition/json-schema.js';
 export { cliPathOf } from './definition/names.js';
 export { farmErrorOf } from './farm-error-of.js';
-export { type Gate, type GateCall, openGate } from './gate.js';
+export { type Gate, type GateCall, type GateRules, gateRules, openGate } from './gate.js';
 export { ensureFirstPerson } from './identity/first-person.js';
 export { type Audience, type Authenticated, Identity, type MintNats } from './identity/identity.js';
 export type { Invitation } from './identity/join-tickets.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Contract, InputOf, OutputOf, Proposal } from '#contracts';
+import type { Contract, InputOf, OutputOf, Preview } from '#contracts';
 import type { Transaction } from '#store';
 import { checkDefinition } from './definition/check-definition.js';
 import { type JsonSchema, schemasOf } from './definition/json-schema.js';
@@ -75,7 +75,7 @@ export interface Call<Services> {
  */
 export interface Rule<Services, Input, Output, Prepared> {
   prepare?(input: Input, call: Call<Services>): Promise<Prepared>;
-  preview?(input: Input, call: Call<Services>, tx: Transaction): Promise<Proposal>;
+  preview?(input: Input, call: Call<Services>, tx: Transaction): Promise<Preview>;
   run(input: Input, prepared: Prepared, call: Call<Services>, tx: Transaction): Promise<Output>;
   /** An answer that may wait for a better one: what to wait for, outside any transaction, before `run` is tried again. */
   waits?(input: Input, output: Output, call: Call<Services>): (() => Promise<void>) | undefined;
@@ -96,7 +96,7 @@ export interface SharedCall<Services> {
 export interface ReadInput<Services> {
   /** Parsed, defaults filled in. For the hash only. */
   readonly value: unknown;
-  preview?(call: Call<Services>, tx: Transaction): Promise<Proposal>;
+  preview?(call: Call<Services>, tx: Transaction): Promise<Preview>;
   /** Answers what runs in the transaction. */
   prepare(call: Call<Services>): Promise<(tx: Transaction) => Promise<Attempt>>;
 }

@@ -4,7 +4,7 @@ import type {
   getCurrentContext,
   InputOf,
   OutputOf,
-  Proposal,
+  Preview,
   RepositoryView,
   repoAdd,
   repoCheck,
@@ -78,7 +78,7 @@ export interface Teams {
     list(tx: Transaction, input: InputOf<typeof repoList>): Promise<OutputOf<typeof repoList>>;
     /** @throws not_found, conflict (a Task needs it) */
     remove(tx: Transaction, name: string): Promise<void>;
-    previewRemoval(tx: Transaction, name: string): Promise<Proposal>;
+    previewRemoval(tx: Transaction, name: string): Promise<Preview>;
   };
   readonly tasks: {
     start(tx: Transaction, actor: Actor, input: InputOf<typeof taskStart>): Promise<OutputOf<typeof taskStart>>;
@@ -88,7 +88,7 @@ export interface Teams {
     search(tx: Transaction, input: InputOf<typeof taskSearch>): Promise<OutputOf<typeof taskSearch>>;
     control(tx: Transaction, actor: Actor, input: InputOf<typeof taskControl>): Promise<OutputOf<typeof taskControl>>;
     /** What the action would do, for who must confirm it. @throws not_found, conflict */
-    previewControl(tx: Transaction, input: InputOf<typeof taskControl>): Promise<Proposal>;
+    previewControl(tx: Transaction, input: InputOf<typeof taskControl>): Promise<Preview>;
     /** Waits, outside any transaction, until there is news past `after`, or the time is over, or the caller has gone. */
     waitForNews(input: InputOf<typeof taskEvents>, signal: AbortSignal): Promise<void>;
     events(tx: Transaction, input: InputOf<typeof taskEvents>): Promise<OutputOf<typeof taskEvents>>;

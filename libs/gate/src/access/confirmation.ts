@@ -1,6 +1,7 @@
 import { FarmError } from '#contracts';
 import type { Database } from '#store';
 import type { Call, Operation, ReadInput } from '../operation.js';
+import { proposalOf } from './proposal.js';
 
 /** A mutation by a person that may not be undone needs `confirm`; protocol calls are never proposals (A6.1, A12.18). */
 export function needsConfirmation(operation: Operation<unknown>, call: Call<unknown>, confirm: boolean): boolean {
@@ -16,9 +17,10 @@ export async function propose<Services>(
   read: ReadInput<Services>,
   call: Call<Services>,
   database: Database,
+  shown: number,
 ): Promise<never> {
   const { preview } = read;
-  const proposal = preview && (await database.reading((tx) => preview(call, tx)));
+  const proposal = preview && proposalOf(await database.reading((tx) => preview(call, tx)), shown);
   throw new FarmError('confirmation_required', proposal?.summary ?? `This would run ${operation.name}`, {
     hint: 'Call it again with `confirm: true` (`--yes` at the command line).',
     ...(proposal && { proposal }),

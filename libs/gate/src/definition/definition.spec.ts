@@ -27,7 +27,7 @@ function define({ name = 'label_set', group, input = nothing, output = nothing, 
     access,
     {
       run,
-      ...(previews && { preview: async () => ({ summary: '', changes: [], count: 0 }) }),
+      ...(previews && { preview: async () => ({ summary: '', changes: [] }) }),
     },
   );
 }

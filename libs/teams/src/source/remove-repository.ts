@@ -1,4 +1,4 @@
-import { FarmError, type Proposal } from '#contracts';
+import { FarmError, type Preview } from '#contracts';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import { repositorySql } from '../sql.js';
@@ -26,12 +26,11 @@ export async function removeRepository(parts: TeamParts, tx: Transaction, name: 
   if (mirror !== undefined) tx.afterCommit(() => void removeMirror(parts, mirror).catch(() => undefined));
 }
 
-export async function previewRemoval(tx: Transaction, name: string): Promise<Proposal> {
+export async function previewRemoval(tx: Transaction, name: string): Promise<Preview> {
   const row = await tx.first(repositorySql.find, { name });
   if (!row) throw unknownRepository();
   return {
     summary: 'Forgets the repository, its credential, its secrets and its mirror',
     changes: [{ id: row.name, before: { url: row.url }, after: null }],
-    count: 1,
   };
 }

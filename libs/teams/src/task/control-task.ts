@@ -1,4 +1,4 @@
-import { FarmError, type InputOf, type OutputOf, type Proposal, type taskControl } from '#contracts';
+import { FarmError, type InputOf, type OutputOf, type Preview, type taskControl } from '#contracts';
 import type { Transaction } from '#store';
 import type { Actor } from '../api.js';
 import { cancelVerification, verificationUnderWay } from '../command-run/cancel-verification.js';
@@ -28,7 +28,7 @@ export async function controlTask(
 }
 
 /** What the action would do, for who must confirm it. @throws not_found, conflict */
-export async function previewControl(tx: Transaction, input: InputOf<typeof taskControl>): Promise<Proposal> {
+export async function previewControl(tx: Transaction, input: InputOf<typeof taskControl>): Promise<Preview> {
   const task = await tx.first(taskSql.read, { task: input.task_id });
   if (!task) throw new FarmError('not_found', 'There is no such Task.');
   const { kind } = offeredAction(task, input.action_id);
@@ -38,12 +38,11 @@ export async function previewControl(tx: Transaction, input: InputOf<typeof task
     return {
       summary,
       changes: [{ id: task.id, before: { status: task.status }, after: { status: 'completed' } }],
-      count: 1,
     };
   }
   const summary =
     kind === 'cancel' ? 'Ends the Task without a Result; work on machines is kept' : 'Lets the Task go on';
-  return { summary, changes: [{ id: task.id, before: { status: task.status }, after: { status: after } }], count: 1 };
+  return { summary, changes: [{ id: task.id, before: { status: task.status }, after: { status: after } }] };
 }
 
 function offeredAction(task: TaskRow, id: string): ReturnType<typeof actionsOf>[number] {

@@ -3,7 +3,7 @@ import {
   type JobState,
   jobSubmit,
   newId,
-  type Proposal,
+  type Preview,
   queueCancel,
   queueList,
   queueRedrive,
@@ -69,7 +69,10 @@ export const jobSubmitOperation = operation(
   jobSubmit,
   { ...putsBack, consent: 'implied' },
   {
-    preview: async ({ kind }) => ({ summary: `Queues a job of kind ${kind}`, changes: [], count: 1 }),
+    preview: async ({ kind, pool }) => ({
+      summary: `Queues a job of kind ${kind}`,
+      changes: [{ id: 'job', before: null, after: { kind, pool, state: 'queued' } }],
+    }),
     async run({ fairness_key, limit_name, deadline_seconds, ...job }, _, { services }, tx) {
       const id = newId();
       await services.queue.submit(tx, {
@@ -101,10 +104,10 @@ async function proposalOf(
   id: string,
   after: JobState,
   summary: string,
-): Promise<Proposal> {
+): Promise<Preview> {
   const job = await call.services.queue.find(tx, id);
   if (!job) throw new FarmError('not_found', 'There is no such job');
-  return { summary, changes: [{ id, before: { state: job.state }, after: { state: after } }], count: 1 };
+  return { summary, changes: [{ id, before: { state: job.state }, after: { state: after } }] };
 }
 
 function viewOf(job: JobRow & { readonly leases: readonly PastLease[] }, accounts: readonly AccountState[]) {

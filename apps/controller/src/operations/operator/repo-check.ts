@@ -7,7 +7,7 @@ export const repoCheckOperation = operation(
   { catalogue: 'operator', class: 'mutate', ceiling: 'off', consent: 'implied' },
   {
     prepare: ({ name }, { services, signal }) => services.teams.repositories.prepareCheck(name, signal),
-    preview: async () => ({ summary: 'Asks the origin of the repository whether it answers', changes: [], count: 0 }),
+    preview: async () => ({ summary: 'Asks the origin of the repository whether it answers', changes: [] }),
     run: (_, asked, { services }, tx) => services.teams.repositories.check(tx, asked),
   },
 );

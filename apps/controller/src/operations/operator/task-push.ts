@@ -13,8 +13,7 @@ export const taskPushOperation = operation(
       services.teams.out.push({ principal: principal.id, isPerson: principal.kind === 'person' }, input, signal),
     preview: async ({ task_id, pull_request }) => ({
       summary: `Pushes the branch of ${task_id} to its origin${pull_request ? ' and opens a pull request' : ''}`,
-      changes: [],
-      count: 1,
+      changes: [{ id: task_id, before: null, after: { pushed: true } }],
     }),
     run: async (_, answer) => answer,
   },

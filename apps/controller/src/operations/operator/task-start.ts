@@ -8,8 +8,7 @@ export const taskStartOperation = operation(
   {
     preview: async ({ workflow_id }) => ({
       summary: `Starts a Task with the workflow ${workflow_id}`,
-      changes: [],
-      count: 1,
+      changes: [{ id: 'task', before: null, after: { workflow_id } }],
     }),
     run: (input, _, { services, principal }, tx) => services.teams.tasks.start(tx, { principal: principal.id }, input),
   },

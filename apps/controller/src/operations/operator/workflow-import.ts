@@ -7,8 +7,7 @@ export const workflowImportOperation = operation(
   {
     preview: async () => ({
       summary: 'Checks the workflow document and publishes it if it holds',
-      changes: [],
-      count: 1,
+      changes: [{ id: 'workflow', before: null, after: { published: true } }],
     }),
     run: (input, _, { services }, tx) => services.teams.workflows.import(tx, input),
   },
