@@ -5,8 +5,9 @@ import { afterAll } from '@jest/globals';
 import { type Logger, pino } from 'pino';
 import { z } from 'zod';
 import { Challenge, CredentialFile, EnrolReply, headers, identityPaths, Problem, TokenReply } from '#contracts';
+import { readSettings } from '../../apps/controller/src/configuration/read-settings.js';
+import type { Settings } from '../../apps/controller/src/configuration/settings.js';
 import { type Controller, startController } from '../../apps/controller/src/controller.js';
-import type { Settings } from '../../apps/controller/src/settings.js';
 import { aDatabase, type TestDatabase } from './database.js';
 import { tempDir } from './temp-dir.js';
 
@@ -75,15 +76,7 @@ export async function aController(
   const logged: string[] = [];
   const controller = await startController(
     {
-      databaseUrl: database.appUrl,
-      databaseOwnerUrl: undefined,
-      host: '127.0.0.1',
-      port: 0,
-      tls: undefined,
-      publicUrl: undefined,
-      data,
-      leaseMs: 30_000,
-      nats: undefined,
+      ...(await readSettings({ DATABASE_URL: database.appUrl, LONGSHORE_DATA: data, LONGSHORE_PORT: '0' })),
       ...settings,
     },
     logInto(logged),

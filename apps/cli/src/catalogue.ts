@@ -2,6 +2,7 @@ import {
   accountList,
   accountResume,
   type Contract,
+  configShow,
   jobSubmit,
   queueCancel,
   queueList,
@@ -58,6 +59,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   read(workflowGet),
   read(repoList, ['name', 'url', 'credential', 'default_branch', 'project', 'setup', 'verify', 'secrets']),
   change(repoRemove),
+  read(configShow, ['key', 'value', 'source']),
   read(taskEvents),
   change(taskControl),
 ];

@@ -7,6 +7,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { FarmError, limits, systemCodeOf } from '#contracts';
 import { ensureFirstPerson, openGate, registryOf } from '#gate';
+import type { Settings } from './configuration/settings.js';
 import { controllerModule } from './controller.module.js';
 import { BellTransport } from './doors/bell/bell-transport.js';
 import { checkLease } from './doors/check-lease.js';
@@ -15,7 +16,6 @@ import { ProblemFilter } from './doors/http/problem.filter.js';
 import { refusalOf, sendProblem } from './doors/http/problem.js';
 import { openFarm, type Services } from './farm.js';
 import { operations } from './operations/catalogue.js';
-import type { Settings } from './settings.js';
 import { FrontDoor } from './sweeps/front-door.js';
 import { startSweeps } from './sweeps/start-sweeps.js';
 
@@ -31,6 +31,8 @@ const connections = { keepAliveTimeout: 75_000, requestTimeout: limits.uploadExp
 
 /** Starts a controller. Errors: FarmError port_taken, misconfigured, data_version. */
 export async function startController(settings: Settings, log: Logger): Promise<Controller> {
+  for (const warning of settings.configuration.warnings)
+    log.warn({ configuration: settings.configuration.path }, warning);
   const services = await openFarm(settings, log);
   const { database, bell, claims, identity, address, farmId } = services;
   const onFault = (error: unknown, where: string) => log.error({ where, fault: faultOf(error) }, 'a fault of ours');

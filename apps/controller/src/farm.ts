@@ -17,11 +17,12 @@ import {
   silentBell,
 } from '#store';
 import { openTeams, type Teams } from '#teams';
+import { withoutCredentials } from './configuration/setting-table.js';
+import type { NatsSettings, Settings } from './configuration/settings.js';
 import { migrations } from './migrations.js';
 import { Ringer } from './rings/ringer.js';
 import { WaitingClaims } from './rings/waiting-claims.js';
 import { Wake } from './rings/wake.js';
-import type { NatsSettings, Settings } from './settings.js';
 
 /** Where this controller is reached; known once it listens. */
 interface Address {
@@ -90,8 +91,6 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     machines: (queries) => identity.workers.live(queries),
     vault: keys.vault,
     sources: {
-      privateHosts: [],
-      roots: [],
       ...settings.sources,
       dataFolder: settings.data,
       mirrorsFolder: join(settings.data, 'mirrors'),
@@ -154,9 +153,4 @@ function minterOf({ url, accountSeed }: NatsSettings): MintNats | undefined {
     });
     return { url: withoutCredentials(url), jwt, seed };
   };
-}
-
-function withoutCredentials(url: string): string {
-  const { protocol, host } = new URL(url);
-  return `${protocol}//${host}`;
 }

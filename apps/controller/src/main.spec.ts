@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
@@ -64,7 +64,7 @@ describe('the controller process', () => {
   it('H36 refuses any other address without TLS or the insecure flag, and takes it with the flag', async () => {
     const { process: refused } = await start({ LONGSHORE_HOST: '0.0.0.0' });
     expect(await refused.ended).toBe(1);
-    expect(JSON.parse(refused.stderr())).toMatchObject({ code: 'misconfigured', hint: expect.stringContaining('TLS') });
+    expect(JSON.parse(refused.stderr())).toMatchObject({ code: 'misconfigured', msg: expect.stringContaining('TLS') });
     const { url } = await ready({ LONGSHORE_HOST: '0.0.0.0', LONGSHORE_INSECURE: '1' });
     expect((await exchange(`${url.replace('0.0.0.0', '127.0.0.1')}/healthz`)).status).toBe(200);
   });
@@ -86,6 +86,17 @@ describe('the controller process', () => {
     expect(await lame.ended).toBe(1);
     expect(JSON.parse(lame.stderr())).toMatchObject({ msg: expect.stringMatching(/DATABASE_URL.*LONGSHORE_PORT/) });
     expect(lame.stderr()).not.toContain('S3CRET');
+  });
+
+  it('A3c.5 ends with 1 under a number that is out of range, and names file, line and key', async () => {
+    const data = tempDir('controller-process');
+    writeFileSync(join(data, 'longshore.toml'), '[operations]\nconfirm_ttl_seconds = -1\n');
+    const { process: refused } = await start({}, data);
+    expect(await refused.ended).toBe(1);
+    expect(JSON.parse(refused.stderr())).toMatchObject({
+      code: 'misconfigured',
+      msg: expect.stringContaining(`${join(data, 'longshore.toml')}:2: operations.confirm_ttl_seconds`),
+    });
   });
 
   it('keeps keys and credential to itself, and closes in good order on SIGTERM', async () => {

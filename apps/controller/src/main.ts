@@ -1,16 +1,15 @@
 import { pino } from 'pino';
 import { FarmError } from '#contracts';
+import { readSettings } from './configuration/read-settings.js';
 import { startController } from './controller.js';
 import { faultOf } from './doors/http/http-door.js';
-import { readSettings } from './settings.js';
 
-const log = pino(
-  { level: process.env.LONGSHORE_LOG_LEVEL ?? 'info', base: { process: 'controller' } },
-  pino.destination(2),
-);
+const log = pino({ base: { process: 'controller' } }, pino.destination(2));
 
 try {
-  const controller = await startController(await readSettings(process.env), log);
+  const settings = await readSettings(process.env);
+  log.level = settings.logLevel;
+  const controller = await startController(settings, log);
   process.stdout.write(`${JSON.stringify({ ready: true, url: controller.url })}\n`);
   let closing = false;
   const close = async (signal: NodeJS.Signals): Promise<void> => {

@@ -12,6 +12,7 @@ export {
   OutputCount,
   Verification,
 } from './command-runs.js';
+export { configShow, ShownSetting } from './configuration.js';
 export type { Contract, InputOf, OutputOf } from './contract.js';
 export { contract } from './contract.js';
 export type { FarmErrorCode, FieldError, WhoActs } from './errors.js';

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { FarmError } from '#contracts';
 import { farmFolder } from '../client/farm-folder.js';
@@ -12,7 +13,8 @@ import { tellWorkerEvent } from './worker-events.js';
 interface UpFlags {
   readonly workers: string;
   readonly slots: string;
-  readonly port: string;
+  readonly port?: string;
+  readonly config?: string;
   readonly host?: string;
   readonly publicUrl?: string;
   readonly insecure?: boolean;
@@ -26,7 +28,8 @@ export function addUp(program: Command, frame: Frame): void {
     .description('Run the farm of this machine: PostgreSQL, NATS, a controller and workers.')
     .option('--workers <number>', 'workers on this machine', '1')
     .option('--slots <number>', 'sessions at once, per worker', '2')
-    .option('--port <number>', 'port of the controller; 0 takes a free one', '4180')
+    .option('--config <file>', 'settings of the controller (else longshore.toml in the data folder)')
+    .option('--port <number>', 'port of the controller (else 4180, or what the settings say); 0 takes a free one')
     .option('--host <address>', 'address to listen at (else 127.0.0.1); others need TLS or --insecure')
     .option('--public-url <url>', 'address under which other machines reach this farm')
     .option('--insecure', 'serve another address than loopback without TLS: behind a proxy that has it')
@@ -36,12 +39,24 @@ export function addUp(program: Command, frame: Frame): void {
     const { screen, surroundings } = run;
     const count = wholeNumber('--workers', flags.workers, 0, 64);
     const slots = wholeNumber('--slots', flags.slots, 1, 256);
-    const port = wholeNumber('--port', flags.port, 0, 65_535);
     const data = farmFolder(surroundings.env, run.data);
+    const config = configOf(flags.config ?? surroundings.env.LONGSHORE_CONFIG);
+    const port = portOf(flags.port, config ?? join(data, 'longshore.toml'));
     const say = (line: string) => screen.say(line);
     const stopped = new StopRequest();
     const { host, publicUrl, insecure, install } = flags;
-    const options = { data, env: { ...surroundings.env }, port, host, publicUrl, insecure, install, again: true, say };
+    const options = {
+      data,
+      config,
+      env: { ...surroundings.env },
+      port,
+      host,
+      publicUrl,
+      insecure,
+      install,
+      again: true,
+      say,
+    };
     say(`starting the farm in ${data}`);
     if (flags.unsafe === true) say(unsafeNotice);
     const env = sandboxEnvironment(surroundings.env, data, flags.unsafe);
@@ -64,6 +79,22 @@ export function addUp(program: Command, frame: Frame): void {
     }
     say('the farm is down; its state is kept');
   });
+}
+
+/** From where the command was given: the controller has a folder of its own. */
+function configOf(asked: string | undefined): string | undefined {
+  if (asked === undefined || asked === '') return undefined;
+  const file = resolve(asked);
+  if (existsSync(file)) return file;
+  throw new FarmError('invalid_input', `There is no file ${file}`, {
+    hint: 'Name it by --config or LONGSHORE_CONFIG.',
+  });
+}
+
+/** A file of settings may name the port; without one it is known here, and told before anything is started. */
+function portOf(flag: string | undefined, config: string): number | undefined {
+  if (flag !== undefined) return wholeNumber('--port', flag, 0, 65_535);
+  return existsSync(config) ? undefined : 4180;
 }
 
 function tellFarm(farm: LocalFarm, data: string, workers: number, screen: Screen): void {

@@ -13,8 +13,8 @@ export interface ControllerOptions {
     readonly nats?: Services['nats'] | undefined;
   };
   readonly host?: string | undefined;
-  /** 0 takes a free one. */
-  readonly port: number;
+  /** 0 takes a free one; absent: as the configuration says. */
+  readonly port?: number | undefined;
   readonly publicUrl?: string | undefined;
   /** Another address than loopback without TLS (H36). */
   readonly insecure?: boolean | undefined;
@@ -41,7 +41,7 @@ export async function startController(options: ControllerOptions): Promise<Runni
       ...env,
       LONGSHORE_DATA: data,
       LONGSHORE_HOST: host,
-      LONGSHORE_PORT: String(port),
+      LONGSHORE_PORT: port === undefined ? undefined : String(port),
       LONGSHORE_PUBLIC_URL: publicUrl,
       LONGSHORE_INSECURE: insecure === true ? '1' : undefined,
       LONGSHORE_LEASE_MS: leaseMs === undefined ? undefined : String(leaseMs),

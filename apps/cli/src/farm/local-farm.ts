@@ -16,8 +16,10 @@ import { hasJoined, type RunningWorker, startWorker, type WorkerEvent } from './
 export interface LocalFarmOptions {
   readonly data: string;
   readonly env: NodeJS.ProcessEnv;
-  /** 0 takes a free one. */
-  readonly port: number;
+  /** 0 takes a free one; absent: as the configuration says. */
+  readonly port: number | undefined;
+  /** Configuration file of the controller; absent: longshore.toml in the data folder, where there is one. */
+  readonly config?: string | undefined;
   readonly host?: string | undefined;
   readonly publicUrl?: string | undefined;
   readonly insecure?: boolean | undefined;
@@ -44,6 +46,14 @@ const passedOn = [
   'LONGSHORE_SOURCE_HOSTS',
   'LONGSHORE_SOURCE_ROOTS',
   'LONGSHORE_SOURCE_CA_FILE',
+  'LONGSHORE_CONFIG',
+  'LONGSHORE_CONFIG_GENERATION',
+  'LONGSHORE_CONFIRM_TTL_SECONDS',
+  'LONGSHORE_MAX_PENDING_CONFIRMATIONS',
+  'LONGSHORE_PROPOSAL_CHANGES_SHOWN',
+  'LONGSHORE_LIFT_NEVER',
+  'LONGSHORE_MCP_ENABLED',
+  'LONGSHORE_MCP_MAX_RESULT_BYTES',
 ] as const;
 /** A killed worker's identity is free after a lease time (D16). */
 const slowJoinMs = 5_000;
@@ -102,7 +112,7 @@ export class LocalFarm {
     this.records = await openRunRecords(data);
     const ended = await this.records.endLeft('controller');
     if (ended.length > 0) say(`ended what an earlier run had left: ${ended.join(', ')}`);
-    if (port !== 0) await requireFreePort(port, 'the controller');
+    if (port !== undefined && port !== 0) await requireFreePort(port, 'the controller');
     this.services = await startServices({ data, ...givenByEnvironment(env), ...(install === true && { install }) });
     const { services } = this;
     this.undo.push(() => services.stop());
@@ -113,9 +123,10 @@ export class LocalFarm {
 
   /** Starts the controller, at the address that it had before when there was one. */
   async startController(): Promise<void> {
-    const { data, host, port, publicUrl, insecure, leaseMs, again, say } = this.options;
+    const { data, config, host, port, publicUrl, insecure, leaseMs, again, say } = this.options;
     const { services } = this;
-    const env = Object.fromEntries(passedOn.map((name) => [name, this.options.env[name]]));
+    const passed = Object.fromEntries(passedOn.map((name) => [name, this.options.env[name]]));
+    const env = { ...passed, ...(config !== undefined && { LONGSHORE_CONFIG: config }) };
     if (services === undefined) throw new Error('the farm has no services');
     let listensAt = this.url === '' ? port : Number(new URL(this.url).port);
     this.controller = new Supervised({

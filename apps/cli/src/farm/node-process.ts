@@ -110,14 +110,14 @@ function readLine(text: string): ProcessLine | undefined {
   }
 }
 
-const LastWords = z.looseObject({ code: z.string().refine(isFarmErrorCode), msg: z.string() });
+const LastWords = z.looseObject({ code: z.string().refine(isFarmErrorCode), msg: z.string(), hint: z.string().optional() });
 
 /** Our programs end a start that fails with one line that says the code and the reason: that is what the person needs. */
 async function endedEarly(name: string, { code, signal }: ProcessEnd, log: string, from: number): Promise<FarmError> {
   const said = (await readFile(log).catch(() => Buffer.alloc(0))).subarray(from).toString('utf8');
   const words = said.split('\n').map((line) => LastWords.safeParse(readLine(line)).data);
   const last = words.findLast((line) => line !== undefined);
-  const hint = `Its log: ${log}`;
+  const hint = `${last?.hint === undefined ? '' : `${last.hint} `}Its log: ${log}`;
   if (last !== undefined && isFarmErrorCode(last.code))
     return new FarmError(last.code, `The ${name}: ${last.msg}`, { hint });
   return new FarmError('unavailable', `The ${name} ended before it was ready (${signal ?? `exit ${code}`}).`, { hint });

@@ -1,6 +1,7 @@
 import type { Operation } from '#gate';
 import type { Services } from '../../farm.js';
 import { accountListOperation, accountResumeOperation } from './accounts.js';
+import { configShowOperation } from './configuration.js';
 import {
   jobSubmitOperation,
   queueCancelOperation,
@@ -34,4 +35,5 @@ export const adminOperations: readonly Operation<Services>[] = [
   quotaSetOperation,
   accountListOperation,
   accountResumeOperation,
+  configShowOperation,
 ];

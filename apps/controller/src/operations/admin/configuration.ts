@@ -1,0 +1,21 @@
+import { configShow } from '#contracts';
+import { operation } from '../../operation.js';
+
+/** Values and where each came from; of secrets only whether they are set. */
+export const configShowOperation = operation(
+  configShow,
+  { catalogue: 'admin', class: 'read', ceiling: 'never' },
+  {
+    async run(_input, _, { services: { settings } }) {
+      const { path, found, hash, generation, settings: shown, warnings } = settings.configuration;
+      return {
+        file: { path, found },
+        hash,
+        generation,
+        settings: [...shown],
+        allowed: { ...settings.mcp.allowed },
+        warnings: [...warnings],
+      };
+    },
+  },
+);
