@@ -42,6 +42,7 @@ export async function startController(settings: Settings, log: Logger): Promise<
     database,
     inputs: services.keys.inputs,
     metrics: services.metrics,
+    rules: settings.operations,
     checkLease: (tx, principal, job) => checkLease(services.queue, tx, principal, job),
     onFault,
   });

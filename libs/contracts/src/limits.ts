@@ -130,13 +130,9 @@ export const limits = {
   outputSegmentBytes: 1024 * 1024,
   /** Of one lease. */
   outputSegments: 4096,
-  // confirmation and MCP, by default and at most (A3c.8)
-  confirmTtlSeconds: 300,
+  // what a configuration may say at most (A3c.8)
   confirmTtlMostSeconds: 86_400,
-  /** Of one caller. */
-  pendingConfirmations: 64,
   pendingConfirmationsMost: 10_000,
-  proposalChanges: 20,
   proposalChangesMost: 1_000,
   mcpResultBytes: 256_000,
   mcpResultLeastBytes: 4_096,

@@ -53,7 +53,7 @@ export const settingTable = {
     ),
     proposalChangesShown: wholeNumber(
       { key: 'operations.proposal_changes_shown', variable: 'LONGSHORE_PROPOSAL_CHANGES_SHOWN' },
-      { low: 1, high: limits.proposalChangesMost, initial: limits.proposalChanges },
+      { low: 1, high: limits.proposalChangesMost, initial: limits.proposalChangesShown },
     ),
     liftNever: list(
       { key: 'operations.lift_never', variable: 'LONGSHORE_LIFT_NEVER' },
