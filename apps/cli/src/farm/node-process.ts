@@ -110,7 +110,11 @@ function readLine(text: string): ProcessLine | undefined {
   }
 }
 
-const LastWords = z.looseObject({ code: z.string().refine(isFarmErrorCode), msg: z.string(), hint: z.string().optional() });
+const LastWords = z.looseObject({
+  code: z.string().refine(isFarmErrorCode),
+  msg: z.string(),
+  hint: z.string().optional(),
+});
 
 /** Our programs end a start that fails with one line that says the code and the reason: that is what the person needs. */
 async function endedEarly(name: string, { code, signal }: ProcessEnd, log: string, from: number): Promise<FarmError> {
