@@ -32,9 +32,12 @@ export type Mount =
   | { readonly kind: 'cover_file'; readonly at: string }
   | { readonly kind: 'link'; readonly at: string; readonly to: string };
 
+/** Where bubblewrap finds the filter of system calls open. */
+export const filterDescriptor = 9;
+
 /**
  * Arguments of bubblewrap: a tree of the mounts alone, namespaces of its own for users, processes, IPC, host name and network,
- * no capability, a session of its own. Paths only: what is secret is in the environment, which passes through (H22).
+ * no capability, a session of its own, a filter of system calls. Paths only: what is secret is in the environment, which passes through (H22).
  */
 export function bubblewrapArguments(
   bubblewrap: Bubblewrap,
@@ -45,7 +48,7 @@ export function bubblewrapArguments(
   return [
     ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts', '--unshare-cgroup-try'],
     ...(bubblewrap.disablesUserNamespaces ? ['--disable-userns'] : []),
-    ...['--cap-drop', 'ALL', '--new-session'],
+    ...['--cap-drop', 'ALL', '--new-session', '--seccomp', `${filterDescriptor}`],
     ...['--proc', '/proc', '--dev', '/dev', '--bind', shared, '/dev/shm'],
     // from the root down, so that a place inside another is laid over it
     ...[...mounts].sort((a, b) => depthOf(a.at) - depthOf(b.at)).flatMap(mountArguments),

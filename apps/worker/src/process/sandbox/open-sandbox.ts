@@ -9,6 +9,7 @@ import {
   type Bubblewrap,
   bubblewrapArguments,
   coverMounts,
+  filterDescriptor,
   findBubblewrap,
   type Mount,
   nodeMounts,
@@ -71,7 +72,7 @@ async function openWalls(rules: SandboxRules): Promise<Sandbox> {
   const relay = relayCommand(relays);
   return {
     rung: 'bwrap',
-    enclosure: (command) => walled(command, { bubblewrap, mounts, shared: folder.shared, limited, relay }),
+    enclosure: (command) => walled(command, { bubblewrap, mounts, folder, limited, relay }),
     environment: {
       HOME: home,
       TMPDIR: '/tmp',
@@ -147,17 +148,18 @@ function relayCommand(relays: readonly string[]): readonly string[] {
 interface Walls {
   readonly bubblewrap: Bubblewrap;
   readonly mounts: readonly Mount[];
-  readonly shared: string;
+  readonly folder: SandboxFolder;
   readonly limited: TreeLimits;
   readonly relay: readonly string[];
 }
 
-function walled(command: TreeCommand, { bubblewrap, mounts, shared, limited, relay }: Walls): TreeCommand {
+function walled(command: TreeCommand, { bubblewrap, mounts, folder, limited, relay }: Walls): TreeCommand {
   return precede(
     [
       ...limited.outside,
+      ...withFilter(folder.filter),
       bubblewrap.path,
-      ...bubblewrapArguments(bubblewrap, mounts, shared, command.cwd),
+      ...bubblewrapArguments(bubblewrap, mounts, folder.shared, command.cwd),
       ...limited.inside,
       ...relay,
     ],
@@ -165,6 +167,11 @@ function walled(command: TreeCommand, { bubblewrap, mounts, shared, limited, rel
     '/',
   );
 }
+
+/** Bubblewrap reads the filter from a descriptor and closes it. */
+const withFilter = (path: string): readonly string[] => [
+  ...['sh', '-c', `exec ${filterDescriptor}< "$0" && exec "$@"`, path],
+];
 
 function precede(words: readonly string[], command: TreeCommand, cwd: string = command.cwd): TreeCommand {
   const [file, ...args] = words;

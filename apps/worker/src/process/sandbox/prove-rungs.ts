@@ -106,6 +106,12 @@ async function whyNot(stderr: string): Promise<{ readonly found: string; readonl
       fix: 'Start the container with --security-opt systempaths=unconfined --security-opt seccomp=unconfined.',
     };
   }
+  if (/seccomp/i.test(said)) {
+    return {
+      found: `this kernel takes no filter of system calls (${said})`,
+      fix: 'A kernel with CONFIG_SECCOMP_FILTER is needed.',
+    };
+  }
   if (/namespace|Operation not permitted|ENOSPC|No space left/i.test(said)) {
     return {
       found: `user namespaces are not to be had (${said})`,

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makePrivateFolder } from '../../private-file.js';
+import { seccompFilter } from './seccomp-filter.js';
 
 /** What the sandbox keeps for a Dispatch: on disk and not in memory, so that filling it is no memory bomb. */
 export interface SandboxFolder {
@@ -10,6 +11,8 @@ export interface SandboxFolder {
   readonly shared: string;
   readonly sockets: string;
   readonly hosts: string;
+  /** The filter of system calls, as `bwrap --seccomp` reads it. */
+  readonly filter: string;
 }
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
@@ -26,18 +29,20 @@ export async function makeSandboxFolder(path: string): Promise<SandboxFolder> {
     shared: join(path, 'shm'),
     sockets: await makeSocketFolder(path),
     hosts: join(path, 'hosts'),
+    filter: join(path, 'calls.bpf'),
   };
   for (const part of [folder.home, folder.tmp, folder.shared]) await makePrivateFolder(part);
-  await writeHosts(folder.hosts);
+  await writeAnew(folder.hosts, '127.0.0.1 localhost\n::1 localhost\n');
+  await writeAnew(folder.filter, seccompFilter());
   return folder;
 }
 
 /** Always a new file: what stood there goes by its name, whatever it led to. */
-async function writeHosts(path: string): Promise<void> {
+async function writeAnew(path: string, content: string | Buffer): Promise<void> {
   await rm(path, { recursive: true, force: true });
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
   try {
-    await file.writeFile('127.0.0.1 localhost\n::1 localhost\n');
+    await file.writeFile(content);
   } finally {
     await file.close();
   }
