@@ -1,4 +1,4 @@
-import { identityMigration, workerRefusesMigration } from '#gate';
+import { accessMigration, identityMigration, workerRefusesMigration } from '#gate';
 import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
 import { commandRunsMigration, pushesMigration, repositoriesMigration, teamsMigration, usageMigration } from '#teams';
@@ -15,4 +15,5 @@ export const migrations: readonly Migration[] = [
   pushesMigration,
   leaseCountMigration,
   workerRefusesMigration,
+  accessMigration,
 ];

@@ -1,4 +1,7 @@
+export type { AccessRows, Setting, SettingOwner, Settings } from './access/access-rows.js';
+export { type AllowedFile, applyAllowed } from './access/allowed-rows.js';
 export { type Asker, type Exposure, exposureOf } from './access/exposure.js';
+export { type AccessSource, openAccess } from './access/open-access.js';
 export { FirstBeats } from './audit/first-beats.js';
 export { DefinitionError, type DefinitionFault } from './definition/definition-error.js';
 export type { JsonSchema } from './definition/json-schema.js';
@@ -15,6 +18,7 @@ export { openVault } from './keys/vault.js';
 export { type Counter, Metrics } from './metrics.js';
 export { identityMigration } from './migrations/0002-identity.js';
 export { workerRefusesMigration } from './migrations/0011-worker-refuses.js';
+export { accessMigration } from './migrations/0012-access.js';
 export { openApiOf } from './openapi.js';
 export {
   type Access,
