@@ -69,7 +69,7 @@ function isGranted({ name, access }: Exposed, grants: ReadonlySet<string>): bool
  * Deny wins: offered up to the cap, unless any row of the operation or of its plugin says no, and if one says yes or it is so by
  * default (A3.3).
  */
-export function isOffered(operation: Exposed, { lowered, raised, lifted }: Settings): boolean {
+function isOffered(operation: Exposed, { lowered, raised, lifted }: Settings): boolean {
   const targets = targetsOf(operation.name);
   const { byDefault, cap } = rangeOf(ceilingOf(operation, lifted));
   const isLowered = targets.some((target) => lowered.has(target));
@@ -99,6 +99,6 @@ export function canBeLifted({ name, access, hasPreview }: Exposed): boolean {
 }
 
 /** Ceilings as pairs of default and cap (A3.1). */
-export function rangeOf(ceiling: Ceiling): { readonly byDefault: boolean; readonly cap: boolean } {
+function rangeOf(ceiling: Ceiling): { readonly byDefault: boolean; readonly cap: boolean } {
   return { byDefault: ceiling === 'on', cap: ceiling !== 'never' };
 }
