@@ -1,4 +1,4 @@
-import { accessMigration, identityMigration, workerRefusesMigration } from '#gate';
+import { accessMigration, auditSealMigration, identityMigration, workerRefusesMigration } from '#gate';
 import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
 import { commandRunsMigration, pushesMigration, repositoriesMigration, teamsMigration, usageMigration } from '#teams';
@@ -16,4 +16,5 @@ export const migrations: readonly Migration[] = [
   leaseCountMigration,
   workerRefusesMigration,
   accessMigration,
+  auditSealMigration,
 ];

@@ -148,6 +148,8 @@ export const limits = {
   bodyBytes: 2 * 1024 * 1024,
   fieldErrors: 20,
   pageMax: 100,
+  /** Rows of the audit that one call checks. */
+  auditVerifyRows: 100_000,
   /** Files that a Result lists; the total is told beside. */
   filesChanged: 500,
   // Command Runs

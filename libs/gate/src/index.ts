@@ -2,6 +2,7 @@ export type { AccessRows, Setting, SettingOwner, Settings } from './access/acces
 export { type AllowedFile, applyAllowed } from './access/allowed-rows.js';
 export { type Asker, type Exposure, exposureOf } from './access/exposure.js';
 export { type AccessSource, openAccess } from './access/open-access.js';
+export { AuditLog, sequenceOf } from './audit/audit-log.js';
 export { FirstBeats } from './audit/first-beats.js';
 export { DefinitionError, type DefinitionFault } from './definition/definition-error.js';
 export type { JsonSchema } from './definition/json-schema.js';
@@ -19,6 +20,7 @@ export { type Counter, Metrics } from './metrics.js';
 export { identityMigration } from './migrations/0002-identity.js';
 export { workerRefusesMigration } from './migrations/0011-worker-refuses.js';
 export { accessMigration } from './migrations/0012-access.js';
+export { auditSealMigration } from './migrations/0019-audit-seal.js';
 export { openApiOf } from './openapi.js';
 export {
   type Access,
@@ -44,3 +46,4 @@ export {
   type WorkerPrincipal,
 } from './principal.js';
 export { type Registry, registryOf } from './registry.js';
+export type { AuditedRow } from './sql/audit.js';

@@ -34,6 +34,7 @@ const groups: Readonly<Record<string, string>> = {
   job: 'Jobs of your own kinds.',
   quota: 'How much may run at once.',
   account: 'Provider accounts over all machines.',
+  audit: 'Who called what, and the proof that nobody changed it.',
   provider: "The agents that this machine's worker can run.",
 };
 
