@@ -6,7 +6,7 @@ import { closedAddress } from './closed-addresses.js';
  * IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), each entry:
  * https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry.
  */
-const registries = [
+const registries: readonly (readonly [block: string, name: string])[] = [
   ['0.0.0.0/8', 'This network'],
   ['0.0.0.0/32', 'This host on this network'],
   ['10.0.0.0/8', 'Private-Use'],
@@ -56,7 +56,7 @@ const registries = [
   ['5f00::/16', 'Segment Routing (SRv6) SIDs'],
   ['fc00::/7', 'Unique-Local'],
   ['fe80::/10', 'Link-Local Unicast'],
-] as const;
+];
 
 /** An IPv4 address within is judged for itself: IPv4-mapped, and what a translator reaches. */
 const holders = ['::ffff:', '64:ff9b::'];
