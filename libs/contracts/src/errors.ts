@@ -24,6 +24,8 @@ export const errorCodes = {
   not_available: code('caller', 404, 4, 'Not available'),
   unauthenticated: code('caller', 401, 4, 'The credential is missing, expired or not for this door'),
   not_allowed: code('caller', 403, 4, 'The role does not permit this'),
+  password_change_required: code('caller', 403, 4, 'The password is for setup only: choose your own with it'),
+  csrf_refused: code('caller', 403, 4, "The session's CSRF token is missing or another one"),
   send_refused: code('caller', 403, 4, 'Operations of class send are refused'),
   not_found: code('caller', 404, 3, 'There is no such thing'),
   conflict: code('caller', 409, 6, 'The state has moved on'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BootId, WorkerId } from './ids.js';
+import { BootId, SessionId, WorkerId } from './ids.js';
 import { storable } from './text.js';
 
 /**
@@ -63,6 +63,8 @@ export const TokenRequest = z.strictObject({
   /** A worker names its boot: another boot of the same identity waits (D16). */
   boot: BootId.optional(),
   host: storable(255).optional(),
+  /** A person's login, whose key signs; absent: the key of the farm's first credential. */
+  session: SessionId.optional(),
 });
 export type TokenRequest = z.output<typeof TokenRequest>;
 
@@ -81,6 +83,8 @@ export const CredentialFile = z.strictObject({
   farm_id: z.string(),
   /** Ed25519 private key, PKCS#8 DER, base64url. */
   private_key: z.string(),
+  /** Made by `longshore login`; absent in the credential that the farm made for its first admin. */
+  session: SessionId.exactOptional(),
 });
 export type CredentialFile = z.output<typeof CredentialFile>;
 

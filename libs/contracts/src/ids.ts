@@ -13,6 +13,10 @@ const short = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-
 export const TaskId = short('t');
 export const WorkerId = short('w');
 export const PersonId = short('p');
+/** A login of a person, in a browser or of a command line. */
+export const SessionId = short('s');
+/** A service token. */
+export const ServiceId = short('v');
 /** A Command Run, as members and people call it. */
 export const CommandId = short('c');
 /** A Dispatch, a Command Run or another job: one id for the lease and for what it executes. */
@@ -48,4 +52,6 @@ export const newTaskId = (): string => shortId('t');
 export const newWorkerId = (): string => shortId('w');
 export const newCommandId = (): string => shortId('c');
 export const newPersonId = (): string => shortId('p');
+export const newSessionId = (): string => shortId('s');
+export const newServiceId = (): string => shortId('v');
 export const newId = (): string => randomUUID();

@@ -1,4 +1,3 @@
-export { AuditFault, auditList, auditVerify } from './audit.js';
 export { bells, objectPaths } from './bells.js';
 export { canonicalJson } from './canonical-json.js';
 export { closedAddress } from './closed-addresses.js';
@@ -43,11 +42,15 @@ export {
   newCommandId,
   newId,
   newPersonId,
+  newServiceId,
+  newSessionId,
   newTaskId,
   newWorkerId,
   ObjectId,
   PersonId,
   PoolName,
+  ServiceId,
+  SessionId,
   Sha256,
   TaskId,
   WorkerId,
@@ -90,6 +93,21 @@ export {
 } from './jobs.js';
 export { limits } from './limits.js';
 export {
+  cliClientId,
+  csrfHeader,
+  DeviceAuthorization,
+  DeviceAuthorizationRequest,
+  DeviceToken,
+  DeviceTokenRequest,
+  deviceGrant,
+  LoginRequest,
+  loginPaths,
+  OAuthError,
+  type OAuthErrorCode,
+  PasswordRequest,
+  SessionReply,
+} from './login.js';
+export {
   CheckpointInput,
   CheckpointOutcome,
   checkpoint,
@@ -99,6 +117,28 @@ export {
   WorkPlan,
 } from './member.js';
 export { isOutsideText, outsideText } from './outside-text.js';
+export {
+  keyList,
+  keyRotate,
+  NewPassword,
+  PersonName,
+  PersonView,
+  personCreate,
+  personDisable,
+  personEnable,
+  personList,
+  personResetPassword,
+  personSetRole,
+  RoleName,
+  ServiceTokenView,
+  SessionView,
+  serviceTokenCreate,
+  serviceTokenList,
+  serviceTokenRevoke,
+  sessionList,
+  sessionRevoke,
+  whoami,
+} from './persons.js';
 export { Change, type Preview, Proposal } from './proposal.js';
 export {
   EgressHost,

@@ -33,6 +33,32 @@ export const limits = {
   personTokenSeconds: 60 * 60,
   joinTicketSeconds: 10 * 60,
   clockSkewSeconds: 30,
+  /** How long others may keep the keys that we publish. */
+  jwksCacheSeconds: 300,
+  /** Age at which the signing key is followed by the next one. */
+  keyRotationDays: 30,
+  keyRotationMostDays: 3_650,
+  // people
+  passwordCharsLeast: 12,
+  passwordBytes: 1024,
+  /** Password checks at once, and those that may wait for one: each takes 19 MiB. */
+  passwordChecks: 2,
+  passwordChecksWaiting: 64,
+  setupPasswordSeconds: 7 * 86_400,
+  browserSessionSeconds: 7 * 86_400,
+  browserIdleSeconds: 12 * 3_600,
+  cliSessionSeconds: 90 * 86_400,
+  cliIdleSeconds: 30 * 86_400,
+  /** The oldest ends when one more is made. */
+  sessionsPerPerson: 64,
+  deviceCodeSeconds: 10 * 60,
+  devicePollSeconds: 5,
+  /** Device logins that one address may have open. */
+  deviceLoginsPerAddress: 32,
+  serviceTokenDaysMost: 366,
+  serviceTokensPerPerson: 100,
+  /** When something was used last is written so often at most. */
+  lastUseSeconds: 60,
   // consent; the farm's file may set these three
   confirmTtlSeconds: 300,
   pendingConfirmations: 64,
@@ -110,13 +136,6 @@ export const limits = {
   submodules: 64,
   submodulesBytes: 4 * 1024 ** 3,
   submoduleLevels: 4,
-  /** One file of git-lfs, all those that one Task works with, and how many. */
-  lfsObjectBytes: 1024 ** 3,
-  lfsBytes: 4 * 1024 ** 3,
-  lfsObjects: 5_000,
-  /** Objects that an LFS server is asked for at once. */
-  lfsBatch: 100,
-  lfsBatchReplyBytes: 4 * 1024 ** 2,
   sourceObjects: 5_000_000,
   workspaceBytes: 1024 ** 3,
   storeBytes: 16 * 1024 ** 3,
@@ -148,8 +167,6 @@ export const limits = {
   bodyBytes: 2 * 1024 * 1024,
   fieldErrors: 20,
   pageMax: 100,
-  /** Rows of the audit that one call checks. */
-  auditVerifyRows: 100_000,
   /** Files that a Result lists; the total is told beside. */
   filesChanged: 500,
   // Command Runs

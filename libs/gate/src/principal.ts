@@ -12,6 +12,10 @@ export interface PersonPrincipal {
   readonly id: string;
   readonly name: string;
   readonly role: PersonRole;
+  /** The login that the call came by; absent for the farm's own key and for a service token. */
+  readonly session?: string;
+  /** It is a service token, made by a person and allowed at most what they are: it makes no other way in. */
+  readonly service?: true;
 }
 
 export interface WorkerPrincipal {

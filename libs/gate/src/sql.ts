@@ -5,7 +5,8 @@ export interface PersonRow {
   readonly id: string;
   readonly name: string;
   readonly role: PersonRole;
-  readonly public_key: string;
+  /** Null: comes in by password only. */
+  readonly public_key: string | null;
 }
 
 export interface WorkerRow {

@@ -16,11 +16,13 @@ const frozen = {
   3: ['not_found'],
   4: [
     'capability_rejected',
+    'csrf_refused',
     'illegal_caller',
     'illegal_target_relation',
     'not_allowed',
     'not_available',
     'not_confirmed',
+    'password_change_required',
     'scope_mismatch',
     'send_refused',
     'ticket_invalid',

@@ -28,6 +28,7 @@ export async function readSettings(environment: NodeJS.ProcessEnv): Promise<Sett
     ...(await readServer(reader)),
     data,
     leaseMs: reader.read(settingTable.jobs.leaseMs),
+    keyRotationDays: reader.read(settingTable.identity.keyRotationDays),
     nats: await readNats(reader),
     sources: await readSources(reader),
     operations: readOperations(reader),

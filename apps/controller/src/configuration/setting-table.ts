@@ -33,6 +33,12 @@ export const settingTable = {
       { low: 200, high: 600_000, initial: limits.leaseMs },
     ),
   },
+  identity: {
+    keyRotationDays: wholeNumber(
+      { key: 'identity.key_rotation_days', variable: 'LONGSHORE_KEY_ROTATION_DAYS' },
+      { low: 0, high: limits.keyRotationMostDays, initial: limits.keyRotationDays },
+    ),
+  },
   sources: {
     privateHosts: list(
       { key: 'sources.private_hosts', variable: 'LONGSHORE_SOURCE_HOSTS' },

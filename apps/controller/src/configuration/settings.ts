@@ -15,6 +15,8 @@ export interface Settings {
   /** Keys, the Tasks' stores, objects; shared by all controllers (D23). */
   readonly data: string;
   readonly leaseMs: number;
+  /** Age at which the signing keys are rotated; 0: only by hand. */
+  readonly keyRotationDays: number;
   readonly nats: NatsSettings | undefined;
   /** What an admin opens to the sources of Tasks; nothing beside the hosts of the internet by default (H30). */
   readonly sources: SourceSettings;

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import {
   type Challenge,
+  cliClientId,
   type EnrolReply,
   type EnrolRequest,
   FarmError,
@@ -12,13 +13,15 @@ import {
 import type { Database, Transaction } from '#store';
 import { isSignedBy } from '../keys/ed25519.js';
 import type { FarmKeys } from '../keys/farm-keys.js';
-import type { Door, JobClaims, Principal, WorkerPrincipal } from '../principal.js';
+import { loginSql } from '../login-sql.js';
+import type { Door, JobClaims, PersonPrincipal, Principal, WorkerPrincipal } from '../principal.js';
 import { gateSql } from '../sql.js';
 import { TokenIssuer } from '../tokens/token-issuer.js';
 import { type JobTokenClaims, jobKind, personKind, workerKind } from '../tokens/token-kinds.js';
 import { Challenges } from './challenges.js';
 import { type Invitation, takeJoinTicket, writeJoinTicket } from './join-tickets.js';
-import { RecentRows } from './recent-rows.js';
+import { openPeople, type People } from './people.js';
+import { ServiceTokens } from './service-tokens.js';
 import { Workers } from './workers.js';
 
 /** A worker's ear on NATS (H23). */
@@ -55,9 +58,9 @@ export interface Authenticated {
 /** Who somebody is: tickets, keys, tokens, and the rows that make a token worth anything (S4.6). */
 export class Identity {
   readonly workers: Workers;
+  readonly people: People;
   private readonly tokens;
   private readonly challenges: Challenges;
-  private readonly persons;
 
   constructor(private readonly options: IdentityOptions) {
     const { database, keys, farmId, leaseMs, now = Date.now } = options;
@@ -69,7 +72,7 @@ export class Identity {
     };
     this.challenges = new Challenges(keys, now);
     this.workers = new Workers(database, leaseMs);
-    this.persons = new RecentRows((id: string) => database.first(gateSql.person, { id }), 500);
+    this.people = openPeople(database, keys.seal);
   }
 
   /** Of the key that join tickets name. */
@@ -136,12 +139,12 @@ export class Identity {
 
   /** A token for a signed challenge. Errors: FarmError unauthenticated, identity_in_use (D16). */
   async token(request: TokenRequest): Promise<TokenReply> {
-    const { challenge, principal, boot, signature } = request;
+    const { challenge, principal, boot, signature, session } = request;
     this.challenges.check(challenge);
-    const key = await this.publicKeyOf(principal);
+    const key = await this.publicKeyOf(principal, session);
     if (key === undefined || !isSignedBy(key, `token\n${challenge}\n${principal}\n${boot ?? ''}`, signature))
       throw new FarmError('unauthenticated');
-    return isWorker(principal) ? await this.workerToken(request) : this.personToken(principal);
+    return isWorker(principal) ? await this.workerToken(request) : this.personToken(principal, session);
   }
 
   /**
@@ -149,6 +152,7 @@ export class Identity {
    * person's or worker's; identity_in_use for a boot that has been succeeded.
    */
   async authenticate(bearer: string, takes: readonly Audience[]): Promise<Authenticated> {
+    if (ServiceTokens.isOne(bearer)) return await this.service(bearer, takes);
     const typ = typOf(bearer);
     if (typ === workerKind.typ) {
       const { sub, aud, boot } = await this.tokens.worker.verify(bearer);
@@ -156,11 +160,9 @@ export class Identity {
       return { door: 'node', principal: await this.workers.principal(sub, boot) };
     }
     // Everything else is read as a person's, by whose validator any other kind falls (S4.1).
-    const { sub, aud } = await this.tokens.person.verify(bearer);
+    const { sub, aud, sid } = await this.tokens.person.verify(bearer);
     if (!takes.includes(aud)) throw new FarmError('unauthenticated');
-    const person = await this.persons.get(sub);
-    if (!person) throw new FarmError('unauthenticated');
-    return { door: aud, principal: { kind: 'person', id: person.id, name: person.name, role: person.role } };
+    return { door: aud, principal: await this.personOf(sub, sid) };
   }
 
   /** The job token beside a worker's own. Errors: FarmError stale_lease, for whatever reason it is not this worker's (D17, H24). */
@@ -179,18 +181,66 @@ export class Identity {
     return this.tokens.job.mint(claims, lease_ms / 1000 + limits.clockSkewSeconds);
   }
 
+  /** The next key signs from now on, here; other controllers go over within two minutes. Errors: FarmError conflict. */
+  async rotateKeys(tx: Transaction): Promise<void> {
+    await tx.run(loginSql.lockKeys);
+    await this.options.keys.signing.rotate();
+  }
+
+  /** Rotates keys that have signed for so long; 0: never. Answers whether it did. */
+  async rotateDueKeys(everyDays: number): Promise<boolean> {
+    const { database, keys, now = Date.now } = this.options;
+    const isDue = () =>
+      now() >=
+      Math.max(keys.signing.ring.rotatedAt.getTime() + everyDays * 86_400_000, keys.signing.ring.rotatableAt.getTime());
+    if (everyDays === 0 || !isDue()) return false;
+    return await database.transaction(async (tx) => {
+      await tx.run(loginSql.lockKeys);
+      // Another controller may have been first.
+      await keys.signing.refresh();
+      if (!isDue()) return false;
+      await keys.signing.rotate();
+      return true;
+    });
+  }
+
   /** Each minute: what is over goes, keys that another controller rotated come. */
   async upkeep(): Promise<void> {
     await this.options.database.run(gateSql.forgetTickets);
+    await this.people.sweep();
     await this.options.keys.signing.refresh();
   }
 
-  private personToken(id: string): TokenReply {
-    const claims = { aud: 'cli', sub: id, client_id: 'longshore-cli' } as const;
+  /** For the command line. Without a session: for whoever holds the key that the farm made for its first admin. */
+  personToken(id: string, session?: string): TokenReply {
+    const claims = {
+      aud: 'cli',
+      sub: id,
+      client_id: cliClientId,
+      ...(session !== undefined && { sid: session }),
+    } as const;
     return {
       token: this.tokens.person.mint(claims, limits.personTokenSeconds),
       expires_in_seconds: limits.personTokenSeconds,
     };
+  }
+
+  /** The person as their rows are now: a role that was changed, a session that was ended, counts from the next call on (S4.6). */
+  private async personOf(id: string, session: string | undefined): Promise<PersonPrincipal> {
+    if (session === undefined) {
+      const row = await this.options.database.first(gateSql.person, { id });
+      if (row) return { kind: 'person', id, name: row.name, role: row.role };
+    } else {
+      const row = await this.people.sessions.find(session, id);
+      if (row) return { kind: 'person', id, name: row.name, role: row.role, session };
+    }
+    throw new FarmError('unauthenticated');
+  }
+
+  private async service(bearer: string, takes: readonly Audience[]): Promise<Authenticated> {
+    const { audience, principal } = await this.people.services.authenticate(bearer);
+    if (!takes.includes(audience)) throw new FarmError('unauthenticated');
+    return { door: audience, principal };
   }
 
   private async workerToken({ principal, boot, host }: TokenRequest): Promise<TokenReply> {
@@ -204,11 +254,12 @@ export class Identity {
     };
   }
 
-  private async publicKeyOf(principal: string): Promise<string | undefined> {
+  private async publicKeyOf(principal: string, session?: string): Promise<string | undefined> {
     const { database, leaseMs } = this.options;
+    if (session !== undefined) return (await this.people.sessions.find(session, principal))?.public_key ?? undefined;
     if (isWorker(principal))
       return (await database.first(gateSql.worker, { id: principal, lease_ms: leaseMs }))?.public_key;
-    return (await database.first(gateSql.person, { id: principal }))?.public_key;
+    return (await database.first(gateSql.person, { id: principal }))?.public_key ?? undefined;
   }
 }
 

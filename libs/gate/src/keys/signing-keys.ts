@@ -24,14 +24,29 @@ export interface SigningKey {
   readonly raw: string;
 }
 
-/** Nothing that a key signed lives longer. */
-const longestTokenMs = (limits.personTokenSeconds + limits.clockSkewSeconds) * 1000;
+/** The keys by their names. */
+export interface KeyRing {
+  readonly current: string;
+  readonly next: string;
+  readonly previous: string | undefined;
+  readonly rotatedAt: Date;
+  /** Before that a rotation is refused. */
+  readonly rotatableAt: Date;
+}
+
 /** An unknown kid is looked for in the file once a minute, not once a call (S4.4). */
 const refreshMs = 60_000;
+/** Another controller may sign with the key before for so long after a rotation: its upkeep reads the file each minute. */
+const lateMs = 2 * refreshMs;
+/** Nothing that the key before signed lives longer after a rotation. */
+const previousMs = (limits.personTokenSeconds + limits.clockSkewSeconds) * 1000 + lateMs;
+/** By then whoever keeps a copy of what we publish has the next key in it. */
+const publishedMs = limits.jwksCacheSeconds * 1000 + lateMs;
 
 /** The farm's signing keys, in one file that all controllers read. */
 export class SigningKeys {
   private keys: readonly SigningKey[] = [];
+  private previous: SigningKey | undefined;
   private refreshedAt = Number.NEGATIVE_INFINITY;
 
   private constructor(
@@ -59,7 +74,20 @@ export class SigningKeys {
   }
 
   find(kid: string): SigningKey | undefined {
-    return this.keys.find((key) => key.kid === kid);
+    return this.valid().find((key) => key.kid === kid);
+  }
+
+  /** The names of the keys, and when which of them does what. */
+  get ring(): KeyRing {
+    const [current, next] = this.keys;
+    const previous = this.valid()[2];
+    return {
+      current: current?.kid ?? '',
+      next: next?.kid ?? '',
+      previous: previous?.kid,
+      rotatedAt: new Date(this.stored.rotated_at),
+      rotatableAt: new Date(this.rotatableAt()),
+    };
   }
 
   /** Looks for a key that another controller may have made. */
@@ -78,17 +106,17 @@ export class SigningKeys {
   }
 
   /**
-   * The next key signs, the current one only verifies, the previous one goes. Errors: FarmError conflict while tokens of the
-   * previous key may still be alive.
+   * The next key signs, the current one only verifies, the previous one goes. One controller at a time. Errors: FarmError conflict
+   * while somebody may not know the next key yet, or hold a token of the previous one.
    */
   async rotate(): Promise<void> {
     await this.refresh();
-    const since = this.now() - Date.parse(this.stored.rotated_at);
-    if (this.stored.previous && since < longestTokenMs)
-      throw new FarmError(
-        'conflict',
-        'The keys were rotated a short while ago: tokens of the key before are still alive',
-      );
+    const wait = this.rotatableAt() - this.now();
+    if (wait > 0)
+      throw new FarmError('conflict', 'The keys were made or rotated a short while ago', {
+        hint: `Wait for ${Math.ceil(wait / 60_000)} minutes: the next key is not known everywhere, or tokens of the key before are alive.`,
+        retryAfterMs: wait,
+      });
     const rotated: StoredKeys = {
       current: this.stored.next,
       next: { private_key: newPrivateKey() },
@@ -102,14 +130,25 @@ export class SigningKeys {
   /** Current, next and previous, public halves only (RFC 7517, RFC 8037). */
   jwks(): { readonly keys: readonly Readonly<Record<string, string>>[] } {
     return {
-      keys: this.keys.map(({ kid, raw }) => ({ kty: 'OKP', crv: 'Ed25519', x: raw, kid, use: 'sig', alg: 'EdDSA' })),
+      keys: this.valid().map(({ kid, raw }) => ({ kty: 'OKP', crv: 'Ed25519', x: raw, kid, use: 'sig', alg: 'EdDSA' })),
     };
+  }
+
+  private rotatableAt(): number {
+    return Date.parse(this.stored.rotated_at) + (this.stored.previous ? previousMs : publishedMs);
+  }
+
+  /** What verifies: the previous key only as long as something that it signed may live. */
+  private valid(): readonly SigningKey[] {
+    const retired = this.now() >= Date.parse(this.stored.rotated_at) + previousMs;
+    return this.previous && !retired ? [...this.keys, this.previous] : this.keys;
   }
 
   private take(stored: StoredKeys): void {
     this.stored = stored;
     const { current, next, previous } = stored;
-    this.keys = [current, next, ...(previous ? [previous] : [])].map(keyOf);
+    this.keys = [current, next].map(keyOf);
+    this.previous = previous && keyOf(previous);
   }
 }
 

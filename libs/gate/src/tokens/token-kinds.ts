@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BootId, Epoch, JobId, LeaseId, PersonId, WorkerId } from '#contracts';
+import { BootId, Epoch, JobId, LeaseId, PersonId, SessionId, WorkerId } from '#contracts';
 
 /** Audiences of a person's token: one door each. */
 const personAudiences = ['cli', 'ui', 'mcp'] as const;
@@ -20,6 +20,8 @@ const PersonClaims = z.strictObject({
   aud: z.enum(personAudiences),
   sub: PersonId,
   client_id: z.string().min(1),
+  /** The login that it was made under: over with it. */
+  sid: SessionId.exactOptional(),
 });
 export type PersonClaims = z.output<typeof PersonClaims>;
 

@@ -1,8 +1,16 @@
 import type { Operation } from '#gate';
 import type { Services } from '../../farm.js';
 import { accountListOperation, accountResumeOperation } from './accounts.js';
-import { auditListOperation, auditVerifyOperation } from './audit.js';
 import { configShowOperation } from './configuration.js';
+import { keyListOperation, keyRotateOperation } from './keys.js';
+import {
+  personCreateOperation,
+  personDisableOperation,
+  personEnableOperation,
+  personListOperation,
+  personResetPasswordOperation,
+  personSetRoleOperation,
+} from './persons.js';
 import {
   jobSubmitOperation,
   queueCancelOperation,
@@ -11,6 +19,12 @@ import {
   queueRequeueOperation,
   quotaSetOperation,
 } from './queue.js';
+import {
+  serviceTokenCreateOperation,
+  serviceTokenListOperation,
+  serviceTokenRevokeOperation,
+} from './service-tokens.js';
+import { sessionListOperation, sessionRevokeOperation, whoamiOperation } from './sessions.js';
 import { statusOperation } from './status.js';
 import {
   workerDrainOperation,
@@ -20,7 +34,7 @@ import {
   workerResumeOperation,
 } from './workers.js';
 
-/** Machines, the queue, the farm at a glance. */
+/** People and what lets them in, machines, the queue, the farm at a glance. */
 export const adminOperations: readonly Operation<Services>[] = [
   statusOperation,
   workerListOperation,
@@ -37,6 +51,18 @@ export const adminOperations: readonly Operation<Services>[] = [
   accountListOperation,
   accountResumeOperation,
   configShowOperation,
-  auditListOperation,
-  auditVerifyOperation,
+  whoamiOperation,
+  personListOperation,
+  personCreateOperation,
+  personSetRoleOperation,
+  personDisableOperation,
+  personEnableOperation,
+  personResetPasswordOperation,
+  sessionListOperation,
+  sessionRevokeOperation,
+  serviceTokenListOperation,
+  serviceTokenCreateOperation,
+  serviceTokenRevokeOperation,
+  keyListOperation,
+  keyRotateOperation,
 ];
