@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { NestFactory } from '@nestjs/core';
@@ -92,6 +93,7 @@ async function hangDoors(
     serverFactory: (handler) =>
       tls ? createTlsServer({ ...tls, ...connections }, handler) : createServer(connections, handler),
     bodyLimit: limits.bodyBytes,
+    genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
     frameworkErrors: (error, _request, reply) => {
       sendProblem(reply, refusalOf(error));

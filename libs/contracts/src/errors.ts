@@ -37,6 +37,7 @@ export const errorCodes = {
   too_many_pending: code('caller', 429, 7, 'Too many proposals of this caller wait for their confirmation'),
   not_confirmed: code('us', 403, 4, 'The farm itself may not run this operation'),
   cancelled: code('caller', 409, 7, 'The caller has gone; nothing was done'),
+  idempotency_key_invalid: code('caller', 400, 2, 'The idempotency key is missing or malformed'),
   idempotency_mismatch: code('caller', 422, 6, 'The idempotency key was used with another input'),
   idempotency_in_flight: code('nobody', 409, 7, 'The first call with this idempotency key is still running'),
   too_large: code('caller', 413, 2, 'The body is over the limit'),

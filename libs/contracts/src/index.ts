@@ -139,6 +139,7 @@ export {
   sessionRevoke,
   whoami,
 } from './persons.js';
+export { problemTypes } from './problems.js';
 export { Change, type Preview, Proposal } from './proposal.js';
 export {
   EgressHost,

@@ -1,4 +1,5 @@
 import { errorCodes, type FarmErrorCode } from '#contracts';
+import type { JsonSchema } from './definition/json-schema.js';
 import type { Operation } from './operation.js';
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
@@ -10,7 +11,15 @@ const common: readonly FarmErrorCode[] = [
   'not_available',
   'not_allowed',
   'too_large',
+  'too_many_requests',
   'internal',
+];
+
+const ofMutations: readonly FarmErrorCode[] = [
+  'confirmation_required',
+  'idempotency_key_invalid',
+  'idempotency_mismatch',
+  'idempotency_in_flight',
 ];
 
 /** OpenAPI 3.1 of these operations: zod's schemas unchanged, in the 2020-12 dialect (S3.1). */
@@ -29,20 +38,22 @@ export function openApiOf(operations: readonly Operation<never>[], version: stri
 }
 
 function pathOf({ name, group, summary, access, contract, inputSchema, outputSchema }: Operation<never>) {
-  const codes = [
-    ...common,
-    ...contract.errors,
-    ...(access.class === 'mutate' ? ['confirmation_required' as const] : []),
-  ];
+  const codes = [...common, ...contract.errors, ...(access.class === 'mutate' ? ofMutations : [])];
   return {
     post: {
       operationId: name,
       summary,
       tags: [group],
       parameters: access.class === 'mutate' ? [idempotencyKey] : [],
-      requestBody: { required: true, content: json(envelope('input', inputSchema, access.class === 'mutate')) },
+      requestBody: {
+        required: true,
+        content: json(envelope('input', embedded(name, 'input', inputSchema), access.class === 'mutate')),
+      },
       responses: {
-        200: { description: 'What it answered', content: json(envelope('result', outputSchema, false)) },
+        200: {
+          description: 'What it answered',
+          content: json(envelope('result', embedded(name, 'result', outputSchema), false)),
+        },
         ...Object.fromEntries(statusesOf(codes).map(([status, titles]) => [status, problemResponse(titles)])),
       },
     },
@@ -52,6 +63,11 @@ function pathOf({ name, group, summary, access, contract, inputSchema, outputSch
 function statusesOf(codes: readonly FarmErrorCode[]): readonly (readonly [number, readonly string[]])[] {
   const byStatus = Map.groupBy(new Set(codes), (code) => errorCodes[code].status);
   return [...byStatus].map(([status, found]) => [status, found.map((code) => `${code}: ${errorCodes[code].title}`)]);
+}
+
+/** A schema that refers to parts of itself needs a name of its own here: its references would else start at the document's root. */
+function embedded(name: string, member: string, schema: JsonSchema): JsonSchema {
+  return '$defs' in schema ? { $id: `urn:longshore:schema:${name}:${member}`, ...schema } : schema;
 }
 
 function envelope(member: string, schema: unknown, mayConfirm: boolean) {
@@ -82,12 +98,27 @@ const idempotencyKey = {
 const problemSchema = {
   type: 'object',
   properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
+    type: { type: 'string', format: 'uri-reference', description: 'Leads to what the code means.' },
+    title: { type: 'string', description: 'Constant per type.' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    instance: { type: 'string' },
-    code: { type: 'string' },
+    instance: { type: 'string', format: 'uri', description: 'Of this one call.' },
+    code: { type: 'string', enum: Object.keys(errorCodes) },
+    fields: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          path: { type: 'string', format: 'json-pointer' },
+          rule: { type: 'string' },
+          count: { type: 'integer' },
+        },
+        required: ['path', 'rule'],
+      },
+    },
+    hint: { type: 'string', description: 'The way out.' },
+    retry_after_ms: { type: 'integer' },
+    proposal: { type: 'object', description: 'What an unconfirmed mutation would do.' },
   },
   required: ['type', 'title', 'status', 'code'],
 };

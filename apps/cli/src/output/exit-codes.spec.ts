@@ -5,6 +5,7 @@ import { errorCodes, exitCodeOf } from '#contracts';
 const frozen = {
   1: ['capture_failed', 'data_version', 'internal', 'invalid_output', 'misconfigured', 'port_taken'],
   2: [
+    'idempotency_key_invalid',
     'invalid_input',
     'invalid_request_shape',
     'invalid_task_path',

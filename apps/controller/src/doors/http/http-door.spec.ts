@@ -24,7 +24,7 @@ function expectProblem(answer: Answer, status: number, code: string): void {
     status,
     'application/problem+json; charset=utf-8',
   ]);
-  expect(answer.body).toMatchObject({ status, code, title: expect.any(String), type: `urn:longshore:problem:${code}` });
+  expect(answer.body).toMatchObject({ status, code, title: expect.any(String), type: `/problems/${code}` });
   expect(answer.text).not.toContain('SECRET');
 }
 
@@ -245,8 +245,8 @@ describe('what people are told', () => {
     expectProblem(await submit('twice'), 422, 'idempotency_mismatch');
     expectProblem(
       await farm.admin.ask('job_submit', { kind: 'x' }, { key: 'SECRET '.repeat(60) }),
-      422,
-      'invalid_input',
+      400,
+      'idempotency_key_invalid',
     );
   });
 

@@ -5,9 +5,11 @@ import type { Services } from '../../farm.js';
 import { healthRoutes } from './health-routes.js';
 import { identityRoutes } from './identity-routes.js';
 import { readJsonBodies } from './json-body.js';
+import { listingRoutes } from './listing-routes.js';
 import { objectRoutes } from './object-routes.js';
 import { operationRoutes } from './operation-routes.js';
 import { refusalOf, sendProblem } from './problem.js';
+import { problemRoutes } from './problem-routes.js';
 
 interface HttpDoor {
   readonly services: Services;
@@ -28,6 +30,8 @@ export function openHttpDoor(instance: FastifyInstance, { services, gate, onWork
     healthRoutes(scope, services);
     identityRoutes(scope, { identity, onWorkerAnswered });
     operationRoutes(scope, { gate, identity, onWorkerAnswered });
+    listingRoutes(scope, { gate, identity });
+    problemRoutes(scope);
   });
 
   instance.register(async (scope) => {

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { errorCodes, FarmError, headers } from '#contracts';
-import { type Gate, type Identity, invalidInput, openApiOf } from '#gate';
+import { type Gate, type Identity, invalidInput } from '#gate';
 import type { Services } from '../../farm.js';
-import { version } from '../../version.js';
-import { type Caller, callerOf, personOf } from './caller.js';
+import { type Caller, callerOf } from './caller.js';
 import { goneSignal } from './gone.js';
 
 /** `{input, confirm?}`: everything else that looks like authority is refused by name (A1.3, A10.2). */
@@ -19,7 +18,7 @@ export interface OperationDoor {
   readonly onWorkerAnswered: () => void;
 }
 
-/** The only door to handlers (A1.2): one route, by name, through the gate; and what may be called. */
+/** The only door to handlers (A1.2): one route, by name, through the gate. */
 export function operationRoutes(scope: FastifyInstance, door: OperationDoor): void {
   const { gate, identity } = door;
 
@@ -39,16 +38,6 @@ export function operationRoutes(scope: FastifyInstance, door: OperationDoor): vo
       return reply.header('content-type', 'application/json').send(JSON.stringify({ result }));
     },
   );
-
-  scope.get('/v1/operations', async (request) => {
-    const principal = await personOf(request, identity);
-    return { operations: (await gate.offeredTo({ door: 'cli', principal })).map(describe) };
-  });
-
-  scope.get('/v1/openapi.json', async (request) => {
-    const principal = await personOf(request, identity);
-    return openApiOf(await gate.offeredTo({ door: 'cli', principal }), version);
-  });
 }
 
 /** A refusal is an answer; a fault of ours is none. */
@@ -89,23 +78,5 @@ function callIdOf(request: FastifyRequest): string | undefined {
   const key = request.headers[headers.idempotencyKey];
   if (key === undefined) return undefined;
   if (typeof key === 'string' && callKey.test(key)) return key;
-  throw new FarmError('invalid_input', 'The idempotency key is 1 to 255 visible characters', {
-    fields: [{ path: '', rule: 'idempotency_key' }],
-  });
-}
-
-type Offered = Awaited<ReturnType<Gate<Services>['offeredTo']>>[number];
-
-function describe({ name, group, summary, access, contract, inputSchema, outputSchema }: Offered) {
-  return {
-    name,
-    group,
-    summary,
-    class: access.class,
-    consent: access.consent,
-    positional: contract.positional,
-    errors: contract.errors,
-    input_schema: inputSchema,
-    output_schema: outputSchema,
-  };
+  throw new FarmError('idempotency_key_invalid', 'The idempotency key is 1 to 255 visible characters of ASCII');
 }

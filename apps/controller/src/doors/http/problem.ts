@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { errorCodes, FarmError, type FarmErrorCode, systemCodeOf } from '#contracts';
+import { errorCodes, FarmError, type FarmErrorCode, problemTypes, systemCodeOf } from '#contracts';
 import { farmErrorOf } from '#gate';
 
 /** What Fastify itself refuses, in our codes; its messages may quote the caller and are never forwarded. */
@@ -25,7 +25,7 @@ function problemOf(error: FarmError, instance: string) {
   const { code, detail, fields, hint, kept, proposal, retryAfterMs } = error;
   const { title, status } = errorCodes[code];
   return {
-    type: `urn:longshore:problem:${code}`,
+    type: problemTypes.of(code),
     title,
     status,
     detail,
@@ -42,8 +42,10 @@ function problemOf(error: FarmError, instance: string) {
 export function sendProblem(reply: FastifyReply, error: FarmError): FastifyReply {
   const problem = problemOf(error, `urn:longshore:call:${reply.request.id}`);
   if (error.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer');
+  if (error.retryAfterMs !== undefined) reply.header('retry-after', Math.max(1, Math.ceil(error.retryAfterMs / 1000)));
   return reply
     .code(problem.status)
     .header('content-type', 'application/problem+json; charset=utf-8')
+    .header('cache-control', 'no-store')
     .send(JSON.stringify(problem));
 }

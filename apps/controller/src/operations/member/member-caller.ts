@@ -10,9 +10,13 @@ export function memberOf(call: Call<Services>): MemberCaller {
   if (!call.job) throw new FarmError('stale_lease');
   const { job, epoch, lease_id } = call.job;
   if (call.callId === undefined) {
-    throw new FarmError('invalid_input', 'A member call needs an idempotency key: it is answered again under it.', {
-      hint: 'The member door of the worker gives each call one.',
-    });
+    throw new FarmError(
+      'idempotency_key_invalid',
+      'A member call needs an idempotency key: it is answered again under it.',
+      {
+        hint: 'The member door of the worker gives each call one.',
+      },
+    );
   }
   return { job, epoch, lease_id, worker, boot, callId: call.callId };
 }
