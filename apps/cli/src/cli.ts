@@ -33,7 +33,7 @@ export async function runCommandLine(words: readonly string[], surroundings: Sur
     // Ctrl-C is the person's will and no failure; what was being done is told by the command.
     if (surroundings.signal.aborted) return interruptedExit;
     const failure = failureOf(error);
-    tellFailure(failure, screen);
+    tellFailure(failure, screen, words);
     return failure.exit;
   }
 }
