@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { FarmError } from '#contracts';
 import { addCatalogue } from './commands/add-catalogue.js';
+import { addAuditVerify } from './commands/audit/audit-verify.js';
 import { addDemo } from './commands/demo/add-demo.js';
 import { addDoctor } from './commands/doctor/add-doctor.js';
 import { CommandFailed, type Frame } from './commands/frame.js';
@@ -57,6 +58,7 @@ function buildProgram(frame: Frame): Command {
   addWorkerLogin(program, frame);
   addProvider(program, frame);
   addCatalogue(program, frame);
+  addAuditVerify(program, frame);
   addWorkflowImport(program, frame);
   return program;
 }
