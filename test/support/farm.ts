@@ -32,8 +32,6 @@ export interface FarmOptions {
   readonly leaseMs?: number;
   /** Controllers that share the data folder and the database; default one. */
   readonly controllers?: number;
-  /** More variables of the controllers. */
-  readonly env?: Readonly<Record<string, string>>;
   /** Without it workers poll. */
   readonly nats?: boolean;
   /** A PostgreSQL that this farm alone uses, and that `restartPostgres` may stop. */
@@ -96,7 +94,6 @@ export class Farm {
         data,
         port,
         leaseMs,
-        ...(options.env && { env: options.env }),
         services: {
           database: { ownerUrl: database.ownerUrl, appUrl: database.appUrl, appRole: 'longshore_app' },
           nats: nats && {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { bells } from '#contracts';
-import { AuditLog, type FarmKeys, FirstBeats, Identity, Metrics, type MintNats, openFarmKeys } from '#gate';
+import { type FarmKeys, FirstBeats, Identity, Metrics, type MintNats, openFarmKeys } from '#gate';
 import { openQueue, type Queue } from '#jobs';
 import {
   type Bell,
@@ -45,7 +45,6 @@ export interface Services {
   readonly claims: WaitingClaims;
   readonly ringer: Ringer;
   readonly firstBeats: FirstBeats;
-  readonly audit: AuditLog;
   /** A Task waits to be prepared. */
   readonly preparing: Wake;
   readonly address: Address;
@@ -69,14 +68,15 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
   });
   await beginGeneration(database);
   const { id: farmId } = await readFarm(database);
-  const keysFolder = join(settings.data, 'keys');
-  const keys = await openFarmKeys(keysFolder);
+  const keys = await openFarmKeys(join(settings.data, 'keys'));
   const mintNats = settings.nats && minterOf(settings.nats);
+  const address: Address = { publicUrl: settings.publicUrl };
   const identity = new Identity({
     database,
     keys,
     farmId,
     leaseMs: settings.leaseMs,
+    publicUrl: () => address.publicUrl,
     ...(mintNats && { mintNats }),
   });
   const claims = new WaitingClaims();
@@ -123,9 +123,8 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     claims,
     ringer,
     firstBeats: new FirstBeats(),
-    audit: new AuditLog({ database, key: keys.audit, folder: keysFolder }),
     preparing,
-    address: { publicUrl: settings.publicUrl },
+    address,
   };
 }
 

@@ -1,10 +1,4 @@
-import {
-  accessMigration,
-  auditSealMigration,
-  identityMigration,
-  personsMigration,
-  workerRefusesMigration,
-} from '#gate';
+import { identityMigration, personsMigration, workerRefusesMigration } from '#gate';
 import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
 import { commandRunsMigration, pushesMigration, repositoriesMigration, teamsMigration, usageMigration } from '#teams';
@@ -21,7 +15,5 @@ export const migrations: readonly Migration[] = [
   pushesMigration,
   leaseCountMigration,
   workerRefusesMigration,
-  accessMigration,
   personsMigration,
-  auditSealMigration,
 ];

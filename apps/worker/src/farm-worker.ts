@@ -21,7 +21,6 @@ import { sessionEnvironment } from './session/session-environment.js';
 import type { WorkerSettings } from './settings.js';
 import { BundleCache } from './workspace/bundle-cache.js';
 import { DiskKeeper } from './workspace/disk/disk-keeper.js';
-import { LfsCache } from './workspace/lfs-cache.js';
 import { salvageDeadBoots } from './workspace/salvage.js';
 import { startOf, type WorkerHome } from './workspace/worker-home.js';
 import type { Workspaces } from './workspace/workspaces.js';
@@ -56,7 +55,6 @@ export class FarmWorker {
   private readonly regain: Regain;
   private readonly report: MachineReport;
   private readonly bundles: BundleCache;
-  private readonly lfs: LfsCache;
   private readonly disk: DiskKeeper;
   private readonly startedAt = startOf(process.pid) ?? '';
   private readonly finished = new Set<() => void>();
@@ -67,7 +65,6 @@ export class FarmWorker {
   constructor(private readonly needs: WorkerNeeds) {
     const { farm, settings, identity, providers, gitVersion, log, line, home, workspaces } = needs;
     this.bundles = new BundleCache(home.bundles, farm);
-    this.lfs = new LfsCache(home.lfs, farm);
     this.disk = new DiskKeeper({
       home,
       workspaces,
@@ -130,7 +127,6 @@ export class FarmWorker {
     this.looking = setInterval(() => void this.lookAround(), lookEveryMs).unref();
     this.beats.start();
     await salvageDeadBoots({ home, workspaces, worker: identity.enrolled.worker_id, farm, log, line });
-    await this.lfs.dropDrafts();
     await this.disk.look();
     if (this.disk.short !== undefined) this.beats.soon();
     if (!this.draining) this.claims.start();
@@ -173,7 +169,6 @@ export class FarmWorker {
       home: needs.home,
       farm: needs.farm,
       bundles: this.bundles,
-      lfs: this.lfs,
       workspaces: needs.workspaces,
       diskFloorBytes: needs.settings.diskFloorBytes,
       providers: needs.providers,

@@ -1,18 +1,15 @@
-export type { AccessRows, Setting, SettingOwner, Settings } from './access/access-rows.js';
-export { type AllowedFile, applyAllowed } from './access/allowed-rows.js';
 export { type Asker, type Exposure, exposureOf } from './access/exposure.js';
-export { type AccessSource, openAccess } from './access/open-access.js';
-export { AuditLog, sequenceOf } from './audit/audit-log.js';
 export { FirstBeats } from './audit/first-beats.js';
 export { DefinitionError, type DefinitionFault } from './definition/definition-error.js';
 export type { JsonSchema } from './definition/json-schema.js';
-export { cliPathOf, reservedFields } from './definition/names.js';
+export { cliPathOf } from './definition/names.js';
 export { farmErrorOf } from './farm-error-of.js';
 export { type Gate, type GateCall, type GateRules, gateRules, openGate } from './gate.js';
 export { ensureFirstPerson } from './identity/first-person.js';
 export { type Audience, type Authenticated, Identity, type MintNats } from './identity/identity.js';
 export type { Invitation } from './identity/join-tickets.js';
 export { requirePerson } from './identity/service-tokens.js';
+export type { BrowserSession } from './identity/sessions.js';
 export type { BeatAnswer, LiveWorker, Workers } from './identity/workers.js';
 export { invalidInput } from './input-errors.js';
 export { type FarmKeys, openFarmKeys } from './keys/farm-keys.js';
@@ -20,9 +17,7 @@ export { openVault } from './keys/vault.js';
 export { type Counter, Metrics } from './metrics.js';
 export { identityMigration } from './migrations/0002-identity.js';
 export { workerRefusesMigration } from './migrations/0011-worker-refuses.js';
-export { accessMigration } from './migrations/0012-access.js';
 export { personsMigration } from './migrations/0017-persons.js';
-export { auditSealMigration } from './migrations/0019-audit-seal.js';
 export { openApiOf } from './openapi.js';
 export {
   type Access,
@@ -48,4 +43,3 @@ export {
   type WorkerPrincipal,
 } from './principal.js';
 export { type Registry, registryOf } from './registry.js';
-export type { AuditedRow } from './sql/audit.js';

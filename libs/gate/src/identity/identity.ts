@@ -33,6 +33,8 @@ export interface IdentityOptions {
   readonly farmId: string;
   readonly leaseMs: number;
   readonly mintNats?: MintNats;
+  /** Where people and machines reach the farm; known once it listens. */
+  readonly publicUrl?: () => string | undefined;
   readonly now?: () => number;
 }
 
@@ -73,6 +75,17 @@ export class Identity {
     this.challenges = new Challenges(keys, now);
     this.workers = new Workers(database, leaseMs);
     this.people = openPeople(database, keys.seal);
+  }
+
+  get farmId(): string {
+    return this.options.farmId;
+  }
+
+  /** Names of the cookies of a browser: a farm's own, since cookies know no ports. With https no other host can set them. */
+  get cookies(): { readonly session: string; readonly form: string; readonly secure: boolean } {
+    const secure = this.options.publicUrl?.()?.startsWith('https:') ?? false;
+    const name = `${secure ? '__Host-' : ''}longshore-${this.farmId.slice(0, 8)}`;
+    return { session: name, form: `${name}-form`, secure };
   }
 
   /** Of the key that join tickets name. */

@@ -102,6 +102,10 @@ export class Sessions {
     throw new FarmError('not_found', 'You have no such session');
   }
 
+  async close({ person }: BrowserSession): Promise<void> {
+    await this.database.run(loginSql.endSession, { id: person.session, person: person.id });
+  }
+
   /** Bound to the cookie: a page of another origin can read neither. */
   private csrfToken(secret: string): string {
     return this.seal(`csrf\n${secret}`);

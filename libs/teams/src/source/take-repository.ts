@@ -11,7 +11,6 @@ import {
 import type { TeamParts } from '../parts.js';
 import type { RepositorySource } from '../rows.js';
 import { giveToStore, tooSlow } from './give-to-store.js';
-import { dropLfs, type TakenLfs, takeLfs } from './lfs/task-lfs.js';
 import { inMirror, scratchOf } from './mirrors.js';
 import { keepHostKeys, type Origin, openRemote } from './open-remote.js';
 import { repositoryOf } from './repository-of.js';
@@ -24,14 +23,6 @@ export interface TakenSource {
   readonly report: SourceReport;
   /** Fetched too, those within others among them. */
   readonly submodules: readonly FetchedSubmodule[];
-  /** What git-lfs keeps and the Task has; absent: it works with the pointers. */
-  readonly lfs?: TakenLfs;
-}
-
-interface Taking {
-  readonly task: string;
-  readonly store: ObjectStore;
-  readonly source: RepositorySource;
 }
 
 /**
@@ -43,11 +34,11 @@ interface Taking {
  */
 export async function takeRepository(
   parts: TeamParts,
-  taking: Taking,
+  store: ObjectStore,
+  source: RepositorySource,
   signal: AbortSignal,
 ): Promise<TakenSource | undefined> {
-  const { store, source } = taking;
-  const taken = await takeBase(parts, taking, signal);
+  const taken = await takeBase(parts, store, source, signal);
   if (!taken) return undefined;
   const submodules = await takeSubmodules(parts, store, { source, base: taken.base, signal });
   return submodules && { ...taken, submodules };
@@ -55,7 +46,8 @@ export async function takeRepository(
 
 async function takeBase(
   parts: TeamParts,
-  { task, store, source }: Taking,
+  store: ObjectStore,
+  source: RepositorySource,
   signal: AbortSignal,
 ): Promise<Omit<TakenSource, 'submodules'> | undefined> {
   const origin = await originOf(parts, source);
@@ -75,11 +67,7 @@ async function takeBase(
       }
       const base = await commitOf(dir, ref);
       await giveToStore(store, { dir, scratch, commit: base, limits });
-      const report = await inspectSource(store.dir, base, limits);
-      const wantsLfs = 'row' in origin && origin.row.settings.fetch?.lfs === true;
-      if (!wantsLfs) await dropLfs(parts, task);
-      const lfs = wantsLfs ? await takeLfs(parts, { task, store, base, remote, mirrorDir: dir, signal }) : undefined;
-      return { base, ref, report, ...(lfs && { lfs }) };
+      return { base, ref, report: await inspectSource(store.dir, base, limits) };
     }),
   );
 }

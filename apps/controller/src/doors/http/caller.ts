@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import { FarmError, headers } from '#contracts';
+import { csrfHeader, FarmError, headers } from '#contracts';
 import type { Audience, Door, Identity, JobClaims, PersonPrincipal, Principal, WorkerPrincipal } from '#gate';
+import { sessionOf } from './login/auth-routes.js';
+import { requireToken } from './login/own-page.js';
 
 /** What comes in by HTTP. Tokens for MCP open nothing here (A1.6). */
 const httpAudiences: readonly Audience[] = ['node', 'cli', 'ui'];
@@ -19,16 +21,29 @@ export interface LeaseHolder {
 }
 
 /**
- * Reads bearer and job token. Errors: FarmError unauthenticated; stale_lease for a job token alone, of another worker's, forged
- * or over: the same answer for all (D17, H24); identity_in_use (D16).
+ * Reads bearer and job token, or a browser's cookie. Errors: FarmError unauthenticated; csrf_refused; stale_lease for a job token
+ * alone, of another worker's, forged or over: the same answer for all (D17, H24); identity_in_use (D16).
  */
 export async function callerOf(request: FastifyRequest, identity: Identity): Promise<Caller> {
   const jobToken = request.headers[headers.jobToken];
   const bearer = bearerOf(request.headers.authorization);
-  if (bearer === undefined) throw new FarmError(jobToken === undefined ? 'unauthenticated' : 'stale_lease');
+  if (bearer === undefined && jobToken !== undefined) throw new FarmError('stale_lease');
+  if (bearer === undefined) return await byCookie(request, identity);
   const { door, principal } = await identity.authenticate(bearer, httpAudiences);
   if (typeof jobToken !== 'string' || principal.kind !== 'worker') return { door, principal };
   return { door, principal, job: await identity.jobOf(jobToken, principal) };
+}
+
+/**
+ * A browser comes by its session's cookie, where nothing claims to be a bearer. What is no plain look carries the session's token
+ * too, which a page of another site can not read. Errors: FarmError unauthenticated, csrf_refused.
+ */
+async function byCookie(request: FastifyRequest, identity: Identity): Promise<Caller> {
+  const session = request.headers.authorization === undefined ? await sessionOf(request, identity) : undefined;
+  if (!session) throw new FarmError('unauthenticated');
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    requireToken(request.headers[csrfHeader], session.csrfToken);
+  return { door: 'ui', principal: session.person };
 }
 
 /** A worker that shows its job's token: for roads. */
@@ -55,7 +70,7 @@ export async function personOf(request: FastifyRequest, identity: Identity): Pro
   return principal;
 }
 
-export function bearerOf(header: string | undefined): string | undefined {
+function bearerOf(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   return /^Bearer ([A-Za-z0-9_.-]+)$/i.exec(header)?.[1];
 }

@@ -6,6 +6,11 @@ import { healthRoutes } from './health-routes.js';
 import { identityRoutes } from './identity-routes.js';
 import { readJsonBodies } from './json-body.js';
 import { listingRoutes } from './listing-routes.js';
+import { authRoutes } from './login/auth-routes.js';
+import { deviceRoutes } from './login/device-routes.js';
+import { readFormBodies } from './login/form-body.js';
+import { oauthRoutes } from './login/oauth-routes.js';
+import { readCookies } from './login/session-cookie.js';
 import { objectRoutes } from './object-routes.js';
 import { operationRoutes } from './operation-routes.js';
 import { refusalOf, sendProblem } from './problem.js';
@@ -22,13 +27,16 @@ interface HttpDoor {
  * third of a claim's time and does nothing for one generic route.
  */
 export function openHttpDoor(instance: FastifyInstance, { services, gate, onWorkerAnswered }: HttpDoor): void {
-  const { identity, log, teams } = services;
+  const { identity, log, teams, address } = services;
+  const login = { identity, publicUrl: () => address.publicUrl };
+  readCookies(instance);
 
   instance.register(async (scope) => {
     answerErrors(scope, services);
     readJsonBodies(scope);
     healthRoutes(scope, services);
     identityRoutes(scope, { identity, onWorkerAnswered });
+    authRoutes(scope, login);
     operationRoutes(scope, { gate, identity, onWorkerAnswered });
     listingRoutes(scope, { gate, identity });
     problemRoutes(scope);
@@ -37,6 +45,17 @@ export function openHttpDoor(instance: FastifyInstance, { services, gate, onWork
   instance.register(async (scope) => {
     answerErrors(scope, services);
     objectRoutes(scope, { identity, roads: teams.roads });
+  });
+
+  instance.register(async (scope) => {
+    answerErrors(scope, services);
+    readFormBodies(scope);
+    oauthRoutes(scope, login);
+  });
+
+  instance.register(async (scope) => {
+    readFormBodies(scope);
+    deviceRoutes(scope, { ...login, onFault: (error) => log.error({ fault: faultOf(error) }, 'a page failed') });
   });
 
   log.debug('the HTTP door is hung');
