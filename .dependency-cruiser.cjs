@@ -49,7 +49,7 @@ module.exports = {
     parser: 'swc',
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {
-      conditionNames: ['source', 'import', 'node', 'default'],
+      conditionNames: ['longshore-source', 'import', 'node', 'default'],
       extensions: ['.ts', '.mts', '.js', '.mjs', '.json'],
     },
   },

@@ -6,7 +6,7 @@ const project = (displayName, testMatch) => ({
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: source,
   testEnvironment: 'node',
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  testEnvironmentOptions: { customExportConditions: ['longshore-source', 'node', 'node-addons'] },
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',

@@ -32,6 +32,8 @@ export interface FarmOptions {
   readonly leaseMs?: number;
   /** Controllers that share the data folder and the database; default one. */
   readonly controllers?: number;
+  /** More variables of the controllers. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Without it workers poll. */
   readonly nats?: boolean;
   /** A PostgreSQL that this farm alone uses, and that `restartPostgres` may stop. */
@@ -94,6 +96,7 @@ export class Farm {
         data,
         port,
         leaseMs,
+        ...(options.env && { env: options.env }),
         services: {
           database: { ownerUrl: database.ownerUrl, appUrl: database.appUrl, appRole: 'longshore_app' },
           nats: nats && {

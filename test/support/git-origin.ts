@@ -1,11 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { json } from 'node:stream/consumers';
 import { afterAll } from '@jest/globals';
+import { z } from 'zod';
 import { plainGit } from './repositories.js';
 import { tempDir } from './temp-dir.js';
 
@@ -19,10 +22,16 @@ export interface HttpsOrigin {
   readonly asked: { readonly path: string; readonly user: string | undefined }[];
   /** Users and their tokens; with none everybody reads. */
   readonly tokens: Map<string, string>;
+  /** Contents that its LFS server holds, by sha256, for whoever may read the repositories. */
+  readonly lfs: Map<string, Buffer>;
+  /** Where a batch says that an object lies; default at this server, behind a pass of its own. */
+  lfsPlace: ((oid: string) => { href: string; header?: Readonly<Record<string, string>> }) | undefined;
   /** What the server does instead of answering; set by a test. */
   instead: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** `https://git.example.test:<port>/<name>.git` */
   url(name: string): string;
+  /** Where the store of its LFS server has an object. */
+  objectUrl(oid: string): string;
   /** A bare repository with every ref of a checkout; without one it is empty. */
   publish(name: string, checkout?: string): string;
   close(): Promise<void>;
@@ -34,22 +43,25 @@ afterAll(async () => {
 });
 
 /** A git server over real https: node in front of `git http-backend`. */
-export async function anHttpsOrigin(): Promise<HttpsOrigin> {
+export async function anHttpsOrigin(alsoNamed: readonly string[] = []): Promise<HttpsOrigin> {
   const folder = tempDir('origin');
   const root = join(folder, 'repositories');
   mkdirSync(root);
-  const { cert, key, caFile } = aCertificate(folder);
+  const { cert, key, caFile } = aCertificate(folder, alsoNamed);
   const asked: HttpsOrigin['asked'][number][] = [];
   const tokens = new Map<string, string>();
   const server = createServer({ cert, key }, (request, response) => {
     const user = userOf(request);
     asked.push({ path: request.url ?? '', user: user?.name });
     if (origin.instead?.(request, response) === true) return;
+    if (request.url?.startsWith('/lfs-objects/') === true) return sendObject(origin, request, response);
     if (tokens.size > 0 && (user === undefined || tokens.get(user.name) !== user.password)) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
       return;
     }
-    backend(root, request, response);
+    if (request.url?.endsWith('/info/lfs/objects/batch') === true)
+      void answerBatch(origin, request, response).catch(() => response.destroy());
+    else backend(root, request, response);
   });
   const port = await listen(server);
   const origin: HttpsOrigin = {
@@ -57,8 +69,11 @@ export async function anHttpsOrigin(): Promise<HttpsOrigin> {
     caFile,
     asked,
     tokens,
+    lfs: new Map(),
+    lfsPlace: undefined,
     instead: undefined,
     url: (name) => `https://${originHost}:${port}/${name}.git`,
+    objectUrl: (oid) => `https://${originHost}:${port}/lfs-objects/${oid}`,
     publish: (name, checkout) => publishInto(join(root, `${name}.git`), checkout),
     close: () => closeServer(server),
   };
@@ -74,7 +89,7 @@ export function publishInto(path: string, checkout?: string): string {
   return path;
 }
 
-function aCertificate(folder: string): { cert: Buffer; key: Buffer; caFile: string } {
+function aCertificate(folder: string, alsoNamed: readonly string[]): { cert: Buffer; key: Buffer; caFile: string } {
   const [keyFile, caFile] = [join(folder, 'key.pem'), join(folder, 'ca.pem')];
   execFileSync(
     'openssl',
@@ -82,7 +97,7 @@ function aCertificate(folder: string): { cert: Buffer; key: Buffer; caFile: stri
       '-subj',
       `/CN=${originHost}`,
       '-addext',
-      `subjectAltName=DNS:${originHost},IP:127.0.0.1`,
+      `subjectAltName=${[originHost, ...alsoNamed].map((name) => `DNS:${name}`).join()},IP:127.0.0.1`,
       '-keyout',
       keyFile,
       '-out',
@@ -116,6 +131,40 @@ function userOf({ headers }: IncomingMessage): { name: string; password: string 
   if (encoded === undefined) return undefined;
   const [name = '', ...password] = Buffer.from(encoded, 'base64').toString().split(':');
   return { name, password: password.join(':') };
+}
+
+/** As git-lfs writes it into a repository; the content goes to the server. */
+export function lfsPointer(origin: HttpsOrigin, content: Buffer): string {
+  const oid = createHash('sha256').update(content).digest('hex');
+  origin.lfs.set(oid, content);
+  return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
+}
+
+/** The header without which the store of this server gives nothing. */
+export const lfsPass = { 'x-lfs-pass': 'for-this-object' };
+
+const Batch = z.object({
+  operation: z.literal('download'),
+  transfers: z.array(z.string()),
+  objects: z.array(z.object({ oid: z.string(), size: z.int() })),
+});
+
+async function answerBatch(origin: HttpsOrigin, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const asked = Batch.parse(await json(request));
+  const place = origin.lfsPlace ?? ((oid) => ({ href: origin.objectUrl(oid), header: lfsPass }));
+  const objects = asked.objects.map(({ oid, size }) =>
+    origin.lfs.has(oid)
+      ? { oid, size, actions: { download: place(oid) } }
+      : { oid, size, error: { code: 404, message: 'Object does not exist' } },
+  );
+  response.writeHead(200, { 'content-type': 'application/vnd.git-lfs+json' });
+  response.end(JSON.stringify({ transfer: 'basic', objects }));
+}
+
+function sendObject(origin: HttpsOrigin, request: IncomingMessage, response: ServerResponse): void {
+  const content = origin.lfs.get(request.url?.slice('/lfs-objects/'.length) ?? '');
+  const allowed = request.headers['x-lfs-pass'] === lfsPass['x-lfs-pass'];
+  response.writeHead(content === undefined ? 404 : allowed ? 200 : 403).end(allowed ? content : undefined);
 }
 
 /** CGI as `git http-backend` speaks it. */

@@ -11,7 +11,7 @@ registerHooks({
   resolve(specifier, context, next) {
     if (!context.parentURL?.endsWith('.ts')) return next(specifier, context);
     if (specifier.startsWith('#')) {
-      return next(specifier, { ...context, conditions: ['source', ...context.conditions] });
+      return next(specifier, { ...context, conditions: ['longshore-source', ...context.conditions] });
     }
     if (/^\.{1,2}\/.*\.js$/.test(specifier)) {
       const source = new URL(`${specifier.slice(0, -2)}ts`, context.parentURL);

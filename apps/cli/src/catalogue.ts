@@ -1,6 +1,7 @@
 import {
   accountList,
   accountResume,
+  auditList,
   type Contract,
   configShow,
   jobSubmit,
@@ -69,6 +70,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   change(quotaSet),
   read(accountList),
   change(accountResume),
+  read(auditList, ['seq', 'at', 'operation', 'door', 'actor', 'agent_id', 'outcome', 'job_id', 'calls', 'sealed']),
   read(workflowSearch),
   read(workflowGet),
   read(repoList, ['name', 'url', 'credential', 'default_branch', 'project', 'setup', 'verify', 'secrets']),

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { FarmError } from '#contracts';
 import { addCatalogue } from './commands/add-catalogue.js';
+import { addAuditVerify } from './commands/audit/audit-verify.js';
 import { addDemo } from './commands/demo/add-demo.js';
 import { addDoctor } from './commands/doctor/add-doctor.js';
 import { CommandFailed, type Frame } from './commands/frame.js';
@@ -32,7 +33,7 @@ export async function runCommandLine(words: readonly string[], surroundings: Sur
     // Ctrl-C is the person's will and no failure; what was being done is told by the command.
     if (surroundings.signal.aborted) return interruptedExit;
     const failure = failureOf(error);
-    tellFailure(failure, screen);
+    tellFailure(failure, screen, words);
     return failure.exit;
   }
 }
@@ -57,6 +58,7 @@ function buildProgram(frame: Frame): Command {
   addWorkerLogin(program, frame);
   addProvider(program, frame);
   addCatalogue(program, frame);
+  addAuditVerify(program, frame);
   addWorkflowImport(program, frame);
   return program;
 }

@@ -15,6 +15,7 @@ import { checkLease } from './doors/check-lease.js';
 import { faultOf, openHttpDoor } from './doors/http/http-door.js';
 import { ProblemFilter } from './doors/http/problem.filter.js';
 import { refusalOf, sendProblem } from './doors/http/problem.js';
+import { openMcpDoor } from './doors/mcp/mcp-door.js';
 import { openFarm, type Services } from './farm.js';
 import { operations } from './operations/catalogue.js';
 import { FrontDoor } from './sweeps/front-door.js';
@@ -37,8 +38,9 @@ export async function startController(settings: Settings, log: Logger): Promise<
   const services = await openFarm(settings, log);
   const { database, bell, claims, identity, address, farmId } = services;
   const onFault = (error: unknown, where: string) => log.error({ where, fault: faultOf(error) }, 'a fault of ours');
+  const registry = registryOf(operations);
   const gate = openGate({
-    registry: registryOf(operations),
+    registry,
     services,
     database,
     inputs: services.keys.inputs,
@@ -48,9 +50,10 @@ export async function startController(settings: Settings, log: Logger): Promise<
     onFault,
   });
   const door = new FrontDoor();
-  const app = await hangDoors(settings, services, (instance) =>
-    openHttpDoor(instance, { services, gate, onWorkerAnswered: door.answered }),
-  );
+  const app = await hangDoors(settings, services, (instance) => {
+    openHttpDoor(instance, { services, gate, onWorkerAnswered: door.answered });
+    openMcpDoor(instance, { services, gate, registry });
+  });
   const url = await listen(app, settings).catch(async (error: unknown) => {
     await app.close();
     await bell.close();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { bells } from '#contracts';
-import { type FarmKeys, FirstBeats, Identity, Metrics, type MintNats, openFarmKeys } from '#gate';
+import { AuditLog, type FarmKeys, FirstBeats, Identity, Metrics, type MintNats, openFarmKeys } from '#gate';
 import { openQueue, type Queue } from '#jobs';
 import {
   type Bell,
@@ -45,6 +45,7 @@ export interface Services {
   readonly claims: WaitingClaims;
   readonly ringer: Ringer;
   readonly firstBeats: FirstBeats;
+  readonly audit: AuditLog;
   /** A Task waits to be prepared. */
   readonly preparing: Wake;
   readonly address: Address;
@@ -68,7 +69,8 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
   });
   await beginGeneration(database);
   const { id: farmId } = await readFarm(database);
-  const keys = await openFarmKeys(join(settings.data, 'keys'));
+  const keysFolder = join(settings.data, 'keys');
+  const keys = await openFarmKeys(keysFolder);
   const mintNats = settings.nats && minterOf(settings.nats);
   const address: Address = { publicUrl: settings.publicUrl };
   const identity = new Identity({
@@ -123,6 +125,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     claims,
     ringer,
     firstBeats: new FirstBeats(),
+    audit: new AuditLog({ database, key: keys.audit, folder: keysFolder }),
     preparing,
     address,
   };

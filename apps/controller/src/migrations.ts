@@ -1,4 +1,10 @@
-import { identityMigration, personsMigration, workerRefusesMigration } from '#gate';
+import {
+  accessMigration,
+  auditSealMigration,
+  identityMigration,
+  personsMigration,
+  workerRefusesMigration,
+} from '#gate';
 import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
 import { commandRunsMigration, pushesMigration, repositoriesMigration, teamsMigration, usageMigration } from '#teams';
@@ -15,5 +21,7 @@ export const migrations: readonly Migration[] = [
   pushesMigration,
   leaseCountMigration,
   workerRefusesMigration,
+  accessMigration,
   personsMigration,
+  auditSealMigration,
 ];

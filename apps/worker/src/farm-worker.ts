@@ -21,6 +21,7 @@ import { sessionEnvironment } from './session/session-environment.js';
 import type { WorkerSettings } from './settings.js';
 import { BundleCache } from './workspace/bundle-cache.js';
 import { DiskKeeper } from './workspace/disk/disk-keeper.js';
+import { LfsCache } from './workspace/lfs-cache.js';
 import { salvageDeadBoots } from './workspace/salvage.js';
 import { startOf, type WorkerHome } from './workspace/worker-home.js';
 import type { Workspaces } from './workspace/workspaces.js';
@@ -55,6 +56,7 @@ export class FarmWorker {
   private readonly regain: Regain;
   private readonly report: MachineReport;
   private readonly bundles: BundleCache;
+  private readonly lfs: LfsCache;
   private readonly disk: DiskKeeper;
   private readonly startedAt = startOf(process.pid) ?? '';
   private readonly finished = new Set<() => void>();
@@ -65,6 +67,7 @@ export class FarmWorker {
   constructor(private readonly needs: WorkerNeeds) {
     const { farm, settings, identity, providers, gitVersion, log, line, home, workspaces } = needs;
     this.bundles = new BundleCache(home.bundles, farm);
+    this.lfs = new LfsCache(home.lfs, farm);
     this.disk = new DiskKeeper({
       home,
       workspaces,
@@ -127,6 +130,7 @@ export class FarmWorker {
     this.looking = setInterval(() => void this.lookAround(), lookEveryMs).unref();
     this.beats.start();
     await salvageDeadBoots({ home, workspaces, worker: identity.enrolled.worker_id, farm, log, line });
+    await this.lfs.dropDrafts();
     await this.disk.look();
     if (this.disk.short !== undefined) this.beats.soon();
     if (!this.draining) this.claims.start();
@@ -169,6 +173,7 @@ export class FarmWorker {
       home: needs.home,
       farm: needs.farm,
       bundles: this.bundles,
+      lfs: this.lfs,
       workspaces: needs.workspaces,
       diskFloorBytes: needs.settings.diskFloorBytes,
       providers: needs.providers,

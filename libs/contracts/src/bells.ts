@@ -13,6 +13,8 @@ export const objectPaths = {
   bundle: '/v1/jobs/:job/bundle',
   /** GET, job token: settings, environment and secrets of the repository, for the sandbox only (JobSettings). */
   settings: '/v1/jobs/:job/settings',
+  /** GET with Range, job token: a file of git-lfs that the Task's base points to, by its sha256. */
+  lfs: '/v1/jobs/:job/lfs/:oid',
   /** PUT, job token, write once; also after the lease's end: then it is kept as a rescue (D20). */
   pack: '/v1/jobs/:job/epochs/:epoch/packs/:commit',
   /** PUT, job token, create only: what the session said, by segment (H17). */

@@ -11,7 +11,10 @@ function range(what: string, subnets: readonly (readonly [string, number])[]): R
   return { what, list };
 }
 
-/** Where a stranger's URL, or a session, could reach what only this machine or its network may. In order of the plainest name. */
+/**
+ * Where a stranger's URL, or a session, could reach what only this machine or its network may: all that the special-purpose
+ * registries of IANA name, multicast, and what clouds put elsewhere. In order of the plainest name.
+ */
 const closed: readonly Range[] = [
   range('a loopback address', [
     ['127.0.0.0', 8],
@@ -29,11 +32,17 @@ const closed: readonly Range[] = [
     ['fc00::', 7],
     ['fec0::', 10],
   ]),
+  // looks like any other, and answers every machine of Azure
+  range('the metadata service of a cloud', [['168.63.129.16', 32]]),
   range('an address that is no host of the internet', [
     ['0.0.0.0', 8],
     ['192.0.0.0', 24],
     ['192.0.2.0', 24],
+    // relays of protocols, sinks of name servers: nothing to call
+    ['192.31.196.0', 24],
+    ['192.52.193.0', 24],
     ['192.88.99.0', 24],
+    ['192.175.48.0', 24],
     ['198.18.0.0', 15],
     ['198.51.100.0', 24],
     ['203.0.113.0', 24],
@@ -42,6 +51,7 @@ const closed: readonly Range[] = [
     ['2001:db8::', 32],
     // 6to4 holds any IPv4 address
     ['2002::', 16],
+    ['2620:4f:8000::', 48],
     ['3fff::', 20],
   ]),
 ];
@@ -57,7 +67,8 @@ given.addSubnet('2000::', 3, 'ipv6');
  */
 export function closedAddress(address: string): string | undefined {
   if (isIP(address) === 0) return notOfTheInternet;
-  const inner = innerAddress(address);
+  // a zone names a link of this machine, and no list knows it
+  const inner = innerAddress(address.replace(/%.*$/, ''));
   const family = familyOf(inner);
   const found = closed.find(({ list }) => list.check(inner, family))?.what;
   return found ?? (family === 'ipv6' && !given.check(inner, family) ? notOfTheInternet : undefined);
@@ -76,9 +87,9 @@ function innerAddress(address: string): string {
   return [a >> 8, a & 255, b >> 8, b & 255].join('.');
 }
 
-/** Eight groups without leading zeros; a zone or a dotted tail is resolved first. */
+/** Eight groups without leading zeros; a dotted tail is resolved first. */
 function expanded(address: string): string {
-  const plain = address.toLowerCase().replace(/%.*$/, '');
+  const plain = address.toLowerCase();
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(plain);
   const text = dotted ? `${dotted[1]}${hexPair(dotted[2], dotted[3])}:${hexPair(dotted[4], dotted[5])}` : plain;
   const [head = '', tail] = text.split('::');

@@ -1,3 +1,4 @@
+export { AuditFault, auditList, auditVerify } from './audit.js';
 export { bells, objectPaths } from './bells.js';
 export { canonicalJson } from './canonical-json.js';
 export { closedAddress } from './closed-addresses.js';

@@ -136,6 +136,13 @@ export const limits = {
   submodules: 64,
   submodulesBytes: 4 * 1024 ** 3,
   submoduleLevels: 4,
+  /** One file of git-lfs, all those that one Task works with, and how many. */
+  lfsObjectBytes: 1024 ** 3,
+  lfsBytes: 4 * 1024 ** 3,
+  lfsObjects: 5_000,
+  /** Objects that an LFS server is asked for at once. */
+  lfsBatch: 100,
+  lfsBatchReplyBytes: 4 * 1024 ** 2,
   sourceObjects: 5_000_000,
   workspaceBytes: 1024 ** 3,
   storeBytes: 16 * 1024 ** 3,
@@ -167,6 +174,8 @@ export const limits = {
   bodyBytes: 2 * 1024 * 1024,
   fieldErrors: 20,
   pageMax: 100,
+  /** Rows of the audit that one call checks. */
+  auditVerifyRows: 100_000,
   /** Files that a Result lists; the total is told beside. */
   filesChanged: 500,
   // Command Runs

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contract } from './contract.js';
-import { ObjectId, PoolName } from './ids.js';
+import { ObjectId, PoolName, Sha256 } from './ids.js';
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
 import { proseBytes, storable } from './text.js';
@@ -55,8 +55,10 @@ export const RepositoryCredential = z.discriminatedUnion('kind', [
 ]);
 export type RepositoryCredential = z.output<typeof RepositoryCredential>;
 
-/** What the controller fetches beside the history, for Tasks that start from the repository. */
+/** What a commit only points to and the controller fetches beside the history, for Tasks that start from the repository. */
 const RepositoryFetch = z.strictObject({
+  /** Workspaces hold the contents of git-lfs (https only). */
+  lfs: z.boolean(),
   /** Submodules are checked out in workspaces. */
   submodules: z.boolean(),
 });
@@ -191,6 +193,8 @@ export const JobSettings = z.strictObject({
       secrets: z.record(z.string(), z.string()),
       /** Pin of the submodules that the bundle brings along; absent: they are left empty. */
       submodules: ObjectId.optional(),
+      /** Contents of git-lfs that the Task has, by sha256; absent: it works with the pointers. */
+      lfs: z.array(Sha256).max(limits.lfsObjects).optional(),
     })
     .nullable(),
 });

@@ -30,11 +30,19 @@ export const taskDiff = contract({
 
 /** A branch that was asked for and changes what a CI system would run waits until a person has seen it (H39). */
 export const CiApproval = z.strictObject({
-  /** A hash over commit and changes: what `approve` must say; null where the diff is cut: nobody approves what nobody was shown. */
+  /**
+   * A hash over origin, commit and changes: what `approve` must say; null where the diff is cut or binary: nobody approves what
+   * nobody was shown.
+   */
   digest: z.string().nullable(),
+  /** Where it would go: the name of the repository, and its URL. */
+  repository: z.string(),
+  origin: outsideText(z.string()),
   files: z.array(outsideText(z.string())),
   diff: outsideText(z.string()),
   truncated: z.boolean(),
+  /** Something in it is no text of UTF-8, which nobody can read in a diff. */
+  binary: z.boolean(),
 });
 
 export const PullRequest = z.strictObject({

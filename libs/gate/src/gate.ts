@@ -8,8 +8,10 @@ import {
   sentTogether,
   type Transaction,
 } from '#store';
+import type { AccessRows } from './access/access-rows.js';
 import { needsConfirmation, propose } from './access/confirmation.js';
 import { type Asker, exposureOf } from './access/exposure.js';
+import { openAccess, Withdrawn } from './access/open-access.js';
 import { AuditTrail } from './audit/audit-trail.js';
 import { farmErrorOf } from './farm-error-of.js';
 import { invalidInput } from './input-errors.js';
@@ -85,6 +87,13 @@ const sharing = { most: 64, lateMs: 50 } as const;
 /** A call that may share its transaction. */
 interface Sharing<Services> extends SharedCall<Services> {
   readonly trail: AuditTrail;
+  readonly rows: AccessRows;
+}
+
+/** What step 1 let through, and by which rows. */
+interface Judged<Services> {
+  readonly operation: Operation<Services>;
+  readonly rows: AccessRows;
 }
 
 type Step = 'exposure' | 'input' | 'class' | 'confirmation' | 'run';
@@ -95,10 +104,12 @@ class OpenGate<Services> implements Gate<Services> {
   /** Calls of one operation go together; those of another go beside them, on a connection of their own. */
   private readonly shares;
   private readonly rules;
+  private readonly access;
 
   constructor(private readonly options: GateOptions<Services>) {
     this.rules = options.rules ?? gateRules;
     const { metrics } = options;
+    this.access = openAccess(options.database);
     this.refusals = metrics.counter(
       'longshore_gate_refusals_total',
       'Calls that the gate refused, by door, step and code.',
@@ -114,11 +125,13 @@ class OpenGate<Services> implements Gate<Services> {
   }
 
   async offeredTo(asker: Asker): Promise<readonly Operation<Services>[]> {
-    return this.options.registry.all.filter((operation) => exposureOf(operation, asker) === 'offered');
+    const rows = await this.access.readNow(asker);
+    return this.options.registry.all.filter((operation) => exposureOf(operation, asker, rows) === 'offered');
   }
 
   async call(request: GateCall): Promise<unknown> {
-    const operation = this.expose(request);
+    const judged = await this.expose(request);
+    const { operation } = judged;
     const read = this.readInput(operation, request);
     if (operation.access.class === 'send')
       throw this.refuse(request, 'class', new FarmError('send_refused'), operation);
@@ -128,7 +141,12 @@ class OpenGate<Services> implements Gate<Services> {
     );
     const call = this.callOf(request, trail);
     await this.confirm(operation, read, call, request);
-    return await this.run(operation, read, call, trail);
+    try {
+      return await this.run(judged, read, call, trail);
+    } catch (error) {
+      if (error instanceof Withdrawn) throw this.refuse(request, 'exposure', new FarmError('not_available'));
+      throw error;
+    }
   }
 
   private callOf(request: GateCall, audit: AuditTrail): Call<Services> {
@@ -147,10 +165,16 @@ class OpenGate<Services> implements Gate<Services> {
   }
 
   /** Step 1. A name that does not exist is answered like one that is hidden (A5.2); the input is not looked at (A5.11). */
-  private expose(request: GateCall): Operation<Services> {
+  private async expose(request: GateCall): Promise<Judged<Services>> {
     const operation = this.options.registry.find(request.name);
-    const exposure = operation ? exposureOf(operation, request) : 'not_available';
-    if (operation && exposure === 'offered') return operation;
+    let rows = await this.access.snapshot(request);
+    let exposure = exposureOf(operation, request, rows);
+    // What is remembered for workers refuses nobody by itself.
+    if (exposure !== 'offered' && request.door === 'node') {
+      rows = await this.access.readNow(request);
+      exposure = exposureOf(operation, request, rows);
+    }
+    if (operation && exposure === 'offered') return { operation, rows };
     throw this.refuse(request, 'exposure', new FarmError(exposure === 'not_allowed' ? exposure : 'not_available'));
   }
 
@@ -178,16 +202,18 @@ class OpenGate<Services> implements Gate<Services> {
 
   /** Step 5. */
   private async run(
-    operation: Operation<Services>,
+    judged: Judged<Services>,
     read: ReadInput<Services>,
     call: Call<Services>,
     trail: AuditTrail,
   ): Promise<unknown> {
+    const { operation } = judged;
     try {
-      const output = await this.untilFinal(operation, read, call, trail);
+      const output = await this.untilFinal(judged, read, call, trail);
       this.calls.add({ operation: operation.name, outcome: 'ok' });
       return output;
     } catch (error) {
+      if (error instanceof Withdrawn) throw error;
       const failure = this.faultOr(error, operation);
       this.calls.add({ operation: operation.name, outcome: failure.code });
       if (isAudited(operation)) await this.auditFailure(trail, failure.code);
@@ -196,27 +222,31 @@ class OpenGate<Services> implements Gate<Services> {
   }
 
   private async untilFinal(
-    operation: Operation<Services>,
+    { operation, rows }: Judged<Services>,
     read: ReadInput<Services>,
     call: Call<Services>,
     trail: AuditTrail,
   ): Promise<unknown> {
+    // Workers' calls alone: what an agent may do is read for each of its calls.
+    const share = call.door === 'node' ? this.shares.get(operation.name) : undefined;
+    let judged: Judged<Services> = { operation, rows };
     let work: ((tx: Transaction) => Promise<Attempt>) | undefined;
     for (;;) {
       trail.restart();
-      let attempt = await this.shares.get(operation.name)?.({ read, call, trail });
+      let attempt = await share?.({ read, call, trail, rows: judged.rows });
       if (!attempt) {
         trail.restart();
         work ??= await read.prepare(call);
-        attempt = await this.alone(operation, read, call, trail, work);
+        attempt = await this.alone(judged, read, call, trail, work);
       }
       if (!attempt.wait) return attempt.output;
       await attempt.wait();
+      judged = { operation, rows: await this.access.snapshot(call) };
     }
   }
 
   private alone(
-    operation: Operation<Services>,
+    { operation, rows }: Judged<Services>,
     { value }: ReadInput<Services>,
     call: Call<Services>,
     trail: AuditTrail,
@@ -226,9 +256,11 @@ class OpenGate<Services> implements Gate<Services> {
     if (operation.access.class === 'read') return database.reading(work);
     const receipt = receiptOf(operation, call);
     return database.transaction(async (tx) => {
-      if (receipt) return await this.once(operation, receipt, call, trail, tx, work, value);
-      const attempt = await work(tx);
-      if (!attempt.wait && isAudited(operation)) AuditTrail.write(tx, [trail]);
+      const [, attempt] = await sentTogether([
+        this.access.stillOffered(tx, operation, call, rows),
+        receipt ? this.once(operation, receipt, call, trail, tx, work, value) : work(tx),
+      ]);
+      if (!receipt && !attempt.wait && isAudited(operation)) AuditTrail.write(tx, [trail]);
       return attempt;
     });
   }
@@ -240,7 +272,13 @@ class OpenGate<Services> implements Gate<Services> {
   ): Promise<readonly (Attempt | undefined)[]> {
     try {
       return await this.options.database.transaction(async (tx) => {
-        const attempts = (await operation.together?.(calls, tx)) ?? [];
+        const [, attempts = []] = await sentTogether([
+          this.access.stillJudged(
+            tx,
+            calls.map(({ rows }) => rows),
+          ),
+          operation.together?.(calls, tx),
+        ]);
         const final = calls.filter((_, n) => attempts[n] && !attempts[n].wait);
         AuditTrail.write(
           tx,

@@ -1,8 +1,12 @@
+export type { AccessRows, Setting, SettingOwner, Settings } from './access/access-rows.js';
+export { type AllowedFile, applyAllowed } from './access/allowed-rows.js';
 export { type Asker, type Exposure, exposureOf } from './access/exposure.js';
+export { type AccessSource, openAccess } from './access/open-access.js';
+export { AuditLog, sequenceOf } from './audit/audit-log.js';
 export { FirstBeats } from './audit/first-beats.js';
 export { DefinitionError, type DefinitionFault } from './definition/definition-error.js';
 export type { JsonSchema } from './definition/json-schema.js';
-export { cliPathOf } from './definition/names.js';
+export { cliPathOf, reservedFields } from './definition/names.js';
 export { farmErrorOf } from './farm-error-of.js';
 export { type Gate, type GateCall, type GateRules, gateRules, openGate } from './gate.js';
 export { ensureFirstPerson } from './identity/first-person.js';
@@ -17,7 +21,9 @@ export { openVault } from './keys/vault.js';
 export { type Counter, Metrics } from './metrics.js';
 export { identityMigration } from './migrations/0002-identity.js';
 export { workerRefusesMigration } from './migrations/0011-worker-refuses.js';
+export { accessMigration } from './migrations/0012-access.js';
 export { personsMigration } from './migrations/0017-persons.js';
+export { auditSealMigration } from './migrations/0019-audit-seal.js';
 export { openApiOf } from './openapi.js';
 export {
   type Access,
@@ -43,3 +49,4 @@ export {
   type WorkerPrincipal,
 } from './principal.js';
 export { type Registry, registryOf } from './registry.js';
+export type { AuditedRow } from './sql/audit.js';

@@ -25,6 +25,10 @@ export interface Access {
   readonly role?: PersonRole;
   /** Whether a person must confirm the mutation (A6.1). Default: ask. */
   readonly consent?: 'ask' | 'implied';
+  /** Whether a mutation may end or overwrite what is there. Default: true. Told to agents, who are given nothing by it (A8.9). */
+  readonly destructive?: boolean;
+  /** Whether the same call again changes nothing more. Default: false. */
+  readonly idempotent?: boolean;
   /** The answer holds a one-time secret: it is never kept in a receipt (H41). */
   readonly answer?: 'secret';
 }
@@ -146,7 +150,7 @@ export function operationFor<Services>() {
       group: contract.group,
       summary: contract.summary,
       contract,
-      access: { role: defaultRole(access), consent: 'ask', ...access },
+      access: { role: defaultRole(access), consent: 'ask', destructive: true, idempotent: false, ...access },
       ...schemasOf(contract),
       hasPreview: rule.preview !== undefined,
       readInput: (given) => reader.read(given),

@@ -386,6 +386,7 @@ describe('a capture', () => {
       ignored: { files: 1, bytes: 3, more: false },
       skipped: [],
       notCaptured: [],
+      lfsChanged: [],
     });
     writeFiles(workspace.dir, { 'a.txt': 'b\n' });
     plainGit(workspace.dir, ['commit', '-q', '-a', '-m', 'There']);

@@ -8,6 +8,7 @@ import { type DiffStat, diffStat, type FileChange } from './diff-stat.js';
 import { withFolder } from './folders.js';
 import { diskFull, git } from './git.js';
 import { type GitLimits, gitLimits } from './git-limits.js';
+import { comparePointers, pointersOf, withSizesOf } from './lfs-contents.js';
 import { type Oid, requireOid } from './oid.js';
 import { type OwnCommits, takeOwnCommits } from './own-commits.js';
 import { type IgnoredContent, type SkipReason, scanWorkspace } from './scan-workspace.js';
@@ -52,6 +53,8 @@ export interface CaptureReport {
   readonly skipped: readonly { readonly path: string; readonly reason: SkipReason }[];
   /** Paths of `include` under which nothing was captured: missing, or reached through a symlink. */
   readonly notCaptured: readonly string[];
+  /** Files of git-lfs that were changed: the commit holds them whole, and no pointer; at most 100 are named. */
+  readonly lfsChanged: readonly string[];
 }
 
 export type Capture = CaptureReport &
@@ -110,10 +113,11 @@ async function capture(asked: CaptureAsked, ground: Ground): Promise<Capture> {
   const { dir, gitDir, author, when } = asked;
   const own = await takeOwnCommits({ dir, gitDir, since: base, limits });
   const before = await filesOfTree(gitDir, base, limits);
+  const pointers = await pointersOf(gitDir, base, before, limits);
   const scan = await scanWorkspace({
     dir,
     gitDir,
-    base: before.files,
+    base: withSizesOf(before.files, pointers),
     links: new Set(before.links.keys()),
     known: new Set([...(await namesInIndex(asked, ground, asked.dir)), ...(await namesInHead(gitDir, own, limits))]),
     include: (asked.include ?? []).map(fromText),
@@ -133,8 +137,12 @@ async function capture(asked: CaptureAsked, ground: Ground): Promise<Capture> {
     newIndex: () => indexIn(folder, randomUUID()),
     namesInIndex: (place) => namesInIndex(asked, ground, place),
   });
-  const taken = [...scan.taken, ...below.taken];
-  const tree = await writeWorkspaceTree({ dir, gitDir, index: indexIn(folder), taken, links: below.links, limits });
+  const { unchanged: blobs, changed } = await comparePointers(dir, pointers, scan.taken);
+  const skip = new Set(blobs.map(({ path }) => path));
+  const found = [...scan.taken, ...below.taken];
+  const taken = found.filter((path) => !skip.has(path));
+  const index = indexIn(folder);
+  const tree = await writeWorkspaceTree({ dir, gitDir, index, taken, links: below.links, blobs, limits });
   const report: CaptureReport = {
     nested: [
       ...(await nestedOf(asked, ground, [...scan.nested, ...below.nested])),
@@ -145,7 +153,8 @@ async function capture(asked: CaptureAsked, ground: Ground): Promise<Capture> {
     skipped: [...scan.skipped, ...below.skipped]
       .slice(0, 100)
       .map(({ path, reason }) => ({ path: toText(path), reason })),
-    notCaptured: notCaptured(asked.include ?? [], taken),
+    notCaptured: notCaptured(asked.include ?? [], found),
+    lfsChanged: changed.slice(0, 100).map(toText),
   };
   const unchanged =
     tree === (await treeOf(gitDir, base)) && report.nested.every(({ content }) => content === undefined);

@@ -14,6 +14,8 @@ export type { GitLimits } from './git-limits.js';
 export { importBundle } from './import-bundle.js';
 export type { PackOffered } from './intake-pack.js';
 export { intakePack } from './intake-pack.js';
+export { layLfsContents } from './lfs-contents.js';
+export { type LfsPointer, lfsPointers } from './lfs-pointers.js';
 export type { Merge, MergeAsked } from './merge-into.js';
 export { mergeInto } from './merge-into.js';
 export type { PackWanted } from './pack-for.js';

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { FarmError } from '#contracts';
 import { git } from './git.js';
 import type { GitLimits } from './git-limits.js';
@@ -8,6 +9,8 @@ interface DiffAsked {
   readonly stat?: boolean;
   /** Only these paths, as they are; default all. */
   readonly paths?: readonly string[];
+  /** What is binary, or what an attribute says is so, is shown like any text; default `Binary files differ`. */
+  readonly everything?: boolean;
   readonly maxBytes: number;
   readonly limits?: Partial<GitLimits>;
 }
@@ -16,6 +19,8 @@ export interface ShownDiff {
   /** UTF-8; cut at the end of a line. */
   readonly text: string;
   readonly truncated: boolean;
+  /** With `everything`: all of it is text that can be read. */
+  readonly legible: boolean;
 }
 
 /** Held in memory at most; a diff that is longer is not shown at all. */
@@ -30,7 +35,7 @@ export async function showDiff(
 ): Promise<ShownDiff> {
   const how = asked.stat === true ? ['--stat=120,90', '--summary'] : ['-p', '--full-index'];
   const paths = asked.paths === undefined ? [] : ['--', ...asked.paths];
-  if (asked.paths?.length === 0) return { text: '', truncated: false };
+  if (asked.paths?.length === 0) return { text: '', truncated: false, legible: true };
   try {
     const { stdout } = await git(
       [
@@ -41,6 +46,7 @@ export async function showDiff(
         '--no-ext-diff',
         '--no-textconv',
         ...how,
+        ...allText(asked),
         requireOid(base),
         requireOid(commit),
         ...paths,
@@ -49,7 +55,7 @@ export async function showDiff(
     );
     return cut(stdout, asked.maxBytes);
   } catch (error) {
-    if (error instanceof FarmError && error.code === 'too_large') return { text: '', truncated: true };
+    if (error instanceof FarmError && error.code === 'too_large') return { text: '', truncated: true, legible: false };
     throw error;
   }
 }
@@ -62,14 +68,14 @@ export async function showHistory(
   repository: { readonly dir: string },
   base: Oid,
   commit: Oid,
-  asked: Required<Pick<DiffAsked, 'paths' | 'maxBytes'>> & Pick<DiffAsked, 'limits'>,
+  asked: Required<Pick<DiffAsked, 'paths' | 'maxBytes'>> & Pick<DiffAsked, 'limits' | 'everything'>,
 ): Promise<ShownDiff & { readonly commits: number }> {
-  if (asked.paths.length === 0) return { text: '', truncated: false, commits: 0 };
+  if (asked.paths.length === 0) return { text: '', truncated: false, legible: true, commits: 0 };
   const how = ['-p', '-m', '--full-index', '--no-renames', '--no-color', '--no-ext-diff', '--no-textconv'];
   // a side line that a merge threw away is pushed too
   const which = ['--full-history', '--reverse', '--format=commit %H', `${requireOid(base)}..${requireOid(commit)}`];
   try {
-    const { stdout } = await git(['log', ...how, ...which, '--', ...asked.paths], {
+    const { stdout } = await git(['log', ...how, ...allText(asked), ...which, '--', ...asked.paths], {
       gitDir: repository.dir,
       limits: { ...asked.limits, gitOutputBytes: mostHeld },
     });
@@ -77,16 +83,21 @@ export async function showHistory(
     const commits = stdout.toString('latin1').match(/^commit [0-9a-f]{40,64}$/gm)?.length ?? 0;
     return { ...cut(stdout, asked.maxBytes), commits };
   } catch (error) {
-    if (error instanceof FarmError && error.code === 'too_large') return { text: '', truncated: true, commits: 0 };
+    if (error instanceof FarmError && error.code === 'too_large')
+      return { text: '', truncated: true, legible: false, commits: 0 };
     throw error;
   }
 }
 
+const allText = ({ everything }: Pick<DiffAsked, 'everything'>): readonly string[] =>
+  everything === true ? ['--text'] : [];
+
 function cut(bytes: Buffer, most: number): ShownDiff {
-  if (bytes.length <= most) return { text: bytes.toString(), truncated: false };
+  const legible = isUtf8(bytes) && !bytes.includes(0);
+  if (bytes.length <= most) return { text: bytes.toString(), truncated: false, legible };
   // a negative offset would count from the end
   const end = most < 1 ? -1 : bytes.lastIndexOf(0x0a, most - 1);
-  return { text: bytes.subarray(0, end < 0 ? 0 : end + 1).toString(), truncated: true };
+  return { text: bytes.subarray(0, end < 0 ? 0 : end + 1).toString(), truncated: true, legible };
 }
 
 /**

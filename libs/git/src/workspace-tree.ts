@@ -12,6 +12,8 @@ interface TreeAsked {
   readonly taken: readonly BytePath[];
   /** Links to submodules that stay as they are. */
   readonly links: readonly { readonly path: BytePath; readonly oid: Oid }[];
+  /** Files that stand in the tree as these blobs, whatever lies there. */
+  readonly blobs?: readonly { readonly path: BytePath; readonly mode: string; readonly blob: Oid }[];
   readonly limits: GitLimits;
 }
 
@@ -29,6 +31,11 @@ export async function writeWorkspaceTree(asked: TreeAsked): Promise<Oid> {
   });
   if (asked.links.length > 0) {
     const lines = asked.links.map(({ path, oid }) => `160000 ${oid}\t${path}\0`).join('');
+    await git(['update-index', '-z', '--index-info'], { ...call, input: bytesOf(lines) });
+  }
+  const { blobs = [] } = asked;
+  if (blobs.length > 0) {
+    const lines = blobs.map(({ path, mode, blob }) => `${mode} ${blob}\t${path}\0`).join('');
     await git(['update-index', '-z', '--index-info'], { ...call, input: bytesOf(lines) });
   }
   return oidOf((await git(['write-tree'], call)).text);

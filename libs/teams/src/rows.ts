@@ -68,9 +68,10 @@ export interface RepositoryRow {
 export interface RepositorySettings {
   readonly setup?: string | undefined;
   readonly verify?: string | undefined;
-  readonly fetch?: { readonly submodules?: boolean | undefined } | undefined;
   readonly egress: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** Of each, rows of before have none. */
+  readonly fetch?: { readonly lfs?: boolean | undefined; readonly submodules?: boolean | undefined } | undefined;
 }
 
 export interface TaskRow {

@@ -543,14 +543,16 @@ export const pushSql = {
      on conflict (task, commit) do nothing
      returning task`,
   ),
-  /** What went out stays so; an approval is never taken back. */
+  /** What went out stays so; an approval is never taken back, and stands for no other origin than it was given for. */
   begin: statement<PushRow>(
     'teams.push_begin',
     `insert into task_push as p (task, commit, repository, branch, state, approval, approved_by, asked_by)
      values ($task, $commit, $repository, $branch, 'pending', $approval, $approved_by, $asked_by)
      on conflict (task, commit) do update set
        state = case when p.state = 'pushed' then p.state else 'pending' end,
-       repository = excluded.repository, approved_by = coalesce(p.approved_by, excluded.approved_by)`,
+       repository = excluded.repository, approval = excluded.approval,
+       approved_by = case when p.approval is distinct from excluded.approval then excluded.approved_by
+         else coalesce(p.approved_by, excluded.approved_by) end`,
   ),
   /** state <> $state: one that is told already is not told again. */
   settle: statement<PushRow>(

@@ -34,6 +34,7 @@ const groups: Readonly<Record<string, string>> = {
   job: 'Jobs of your own kinds.',
   quota: 'How much may run at once.',
   account: 'Provider accounts over all machines.',
+  audit: 'Who called what, and the proof that nobody changed it.',
   person: 'The people of the farm and what they may do.',
   session: 'Where you are logged in.',
   'service-token': 'Tokens for scripts and MCP clients.',

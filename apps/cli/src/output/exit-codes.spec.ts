@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { errorCodes, exitCodeOf } from '#contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { errorCodes, exitCodeOf, isFarmErrorCode } from '#contracts';
+import { type AnsweringFarm, anAnsweringFarm, problem, runCli } from '../../../../test/support/answering-farm.js';
 
 /** Scripts rely on these numbers: a change here is a change of the product. */
 const frozen = {
@@ -76,5 +77,40 @@ describe('exit codes', () => {
   it('A9.3 ends with 1 for a code without an entry', () => {
     expect(exitCodeOf('zz')).toBe(1);
     expect(exitCodeOf('constructor')).toBe(1);
+  });
+});
+
+describe('the end of a command', () => {
+  let farm: AnsweringFarm;
+  let code = '';
+  const env = () => ({ LONGSHORE_CREDENTIAL: farm.credential });
+
+  beforeAll(async () => {
+    farm = await anAnsweringFarm(() => problem(code, isFarmErrorCode(code) ? errorCodes[code].status : 418));
+  });
+  afterAll(() => farm.close());
+
+  it('T21 is the frozen number for every code that a farm can answer, as text and as JSON', async () => {
+    for (const [exit, codes] of Object.entries({ ...frozen, 1: [...frozen[1], 'of_a_later_version'] })) {
+      for (const each of codes) {
+        code = each;
+        const asText = await runCli(['status'], { env: env() });
+        const asJson = await runCli(['status', '--json'], { env: env() });
+        expect([each, asText.exit, asJson.exit]).toEqual([each, Number(exit), Number(exit)]);
+        expect([asText.stdout, JSON.parse(asJson.stdout).error.code]).toEqual(['', each]);
+      }
+    }
+  });
+
+  it('T21 is 0 for help and the version, 2 for what no farm needs to be asked, 7 where none answers', async () => {
+    const ends = async (...words: string[]) => (await runCli(words, { env: env() })).exit;
+    expect(await ends('--help')).toBe(0);
+    expect(await ends('--version')).toBe(0);
+    expect(await ends('queue', '--help')).toBe(0);
+    expect(await ends()).toBe(2);
+    expect(await ends('queue')).toBe(2);
+    expect(await ends('queue', 'list', '--bad')).toBe(2);
+    expect(await ends('queue', 'list', '--state', 'bad')).toBe(2);
+    expect((await runCli(['status'])).exit).toBe(7);
   });
 });

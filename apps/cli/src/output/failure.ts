@@ -7,8 +7,8 @@ import {
   type Problem,
   type WhoActs,
 } from '#contracts';
+import { confirmingCommand, drawProposal } from './draw-proposal.js';
 import type { Screen } from './screen.js';
-import { cellText } from './table.js';
 import { plainLine, plainText } from './terminal-text.js';
 
 /** An error as the command line tells it: what, the way out, who must act, and with which number the program ends (A9.3). */
@@ -69,21 +69,25 @@ const action: Readonly<Record<WhoActs, string>> = {
   us: 'the makers: please report it',
 };
 
-/** Text on stderr in any case, and the same as JSON on stdout when it was asked for (A9.5). */
-export function tellFailure(failure: Failure, screen: Screen): void {
+/**
+ * Text on stderr in any case, and the same as JSON on stdout when it was asked for (A9.5).
+ * @param words the command line that failed: what to type where it only needs a confirmation
+ */
+export function tellFailure(failure: Failure, screen: Screen, words: readonly string[]): void {
   const { exit: _exit, ...told } = failure;
   screen.answer({ ok: false, error: told });
   const { tint } = screen;
   screen.say(`${tint.red(plainLine(failure.code))}: ${plainText(failure.message)}`);
   for (const field of failure.fields ?? []) screen.say(`  ${plainLine(field.path)}: ${plainLine(field.rule)}`);
-  if (failure.proposal !== undefined) screen.say(proposalLines(failure.proposal));
+  if (failure.proposal !== undefined) screen.say(indented(drawProposal(failure.proposal, failure.message, tint)));
+  if (failure.code === 'confirmation_required') {
+    screen.say(`  → ${confirmingCommand(words)}`);
+    return;
+  }
   if (failure.hint !== undefined) screen.say(`  → ${plainText(failure.hint)}`);
   // Where the hint is the way out, "nobody" would send the person away.
   if (failure.who !== undefined && !(failure.who === 'nobody' && failure.hint !== undefined))
     screen.say(tint.dim(`  who acts: ${action[failure.who]}`));
 }
 
-function proposalLines(proposal: unknown): string {
-  const entries = typeof proposal === 'object' && proposal !== null ? Object.entries(proposal) : [['would', proposal]];
-  return entries.map(([name, value]) => `  ${plainLine(String(name))}: ${cellText(value)}`).join('\n');
-}
+const indented = (text: string) => text.replace(/^/gm, '  ');

@@ -26,7 +26,7 @@ interface SweepOptions {
 
 /** Every controller sweeps; each sweep re-derives what is to be done from rows, also twice at once. */
 export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
-  const { database, queue, teams, identity, ringer, settings, log } = services;
+  const { database, queue, teams, identity, ringer, settings, audit, log } = services;
   const loop = (name: string, everyMs: number, look: () => Promise<void>) => new Loop({ name, everyMs, look, onFault });
 
   const teamsLoop = loop('teams', limits.sweepMs, async () => {
@@ -45,6 +45,9 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
       for (const { job, error } of failed) onFault(error, `queue:${job}`);
     }),
     loop('rings', limits.sweepMs, () => ringer.sweep()),
+    loop('audit', limits.sweepMs, async () => {
+      await audit.seal();
+    }),
     teamsLoop,
     loop('upkeep', minuteMs, async () => {
       await teams.sweeps.expireSources();

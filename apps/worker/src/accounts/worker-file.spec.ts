@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -11,6 +11,8 @@ function aHome(text?: string): string {
   if (text !== undefined) writeFileSync(join(home, 'worker.yaml'), text, { mode: 0o600 });
   return home;
 }
+
+const isRoot = process.getuid?.() === 0;
 
 async function refusalOf(promise: Promise<unknown>): Promise<FarmError> {
   const error = await promise.then(
@@ -106,10 +108,30 @@ describe('worker.yaml', () => {
     expect((await refusalOf(readWorkerFile(known))).detail).toMatch(/header and prefix are for acp/);
   });
 
-  it('is refused where others may write it, and a key where others may read it', async () => {
+  (isRoot ? it : it.skip)('is refused where it belongs to somebody else (tried as root)', async () => {
+    const home = aHome('accounts: {}\n');
+    chownSync(join(home, 'worker.yaml'), 12_345, 12_345);
+    expect(await refusalOf(readWorkerFile(home))).toMatchObject({
+      code: 'misconfigured',
+      detail: expect.stringContaining('belongs to somebody else'),
+    });
+  });
+
+  it('is refused where others may write it or it is a symlink, and a key where others may read it', async () => {
     const home = aHome('accounts: {}\n');
     chmodSync(join(home, 'worker.yaml'), 0o666);
     expect(await refusalOf(readWorkerFile(home))).toMatchObject({ hint: expect.stringContaining('chmod go-w') });
+
+    const linked = aHome();
+    chmodSync(join(home, 'worker.yaml'), 0o600);
+    symlinkSync(join(home, 'worker.yaml'), join(linked, 'worker.yaml'));
+    expect(await refusalOf(readWorkerFile(linked))).toMatchObject({
+      code: 'misconfigured',
+      detail: expect.stringContaining('is a symlink'),
+    });
+    const folder = aHome();
+    mkdirSync(join(folder, 'worker.yaml'));
+    expect((await refusalOf(readWorkerFile(folder))).detail).toContain('is no file');
 
     writeFileSync(join(home, 'a.key'), 'sk-canary\n', { mode: 0o644 });
     const refused = await refusalOf(readKey(home, { file: 'a.key' }, {}));

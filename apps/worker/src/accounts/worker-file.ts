@@ -1,8 +1,9 @@
-import { stat } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { Billing, FarmError, Label, limits, ProviderKind, VariableName } from '#contracts';
+import { Billing, FarmError, Label, limits, ProviderKind, systemCodeOf, VariableName } from '#contracts';
 import { readCheckedYaml } from '../checked-yaml.js';
 import { readIfThere } from '../private-file.js';
 
@@ -135,15 +136,36 @@ const workerFileName = 'worker.yaml';
  */
 export async function readWorkerFile(home: string): Promise<WorkerFile> {
   const file = join(home, workerFileName);
-  const source = await readIfThere(file);
+  const source = await readOwn(file);
   if (source === undefined) return WorkerFile.parse({});
-  await requireOwn(file, 0o022, 'Others may write');
   const read = readCheckedYaml(source, WorkerFile);
   if (read.ok) return read.value;
   const said = read.mistakes.map(({ line, message }) => `line ${line}: ${message}`).join('; ');
   throw new FarmError('misconfigured', `${file} does not hold. ${said}.`, {
     hint: 'Correct it and start the worker again.',
   });
+}
+
+/** What was judged is what is read: the file itself, no symlink to one of somebody else's. */
+async function readOwn(file: string): Promise<string | undefined> {
+  const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+  const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => {
+    const code = systemCodeOf(error);
+    if (code === 'ENOENT') return undefined;
+    if (code !== 'ELOOP') throw error;
+    throw new FarmError('misconfigured', `${file} is a symlink.`, {
+      hint: 'Put the file itself there: its owner and its mode say whose word it is.',
+    });
+  });
+  if (handle === undefined) return undefined;
+  try {
+    const seen = await handle.stat();
+    if (!seen.isFile()) throw new FarmError('misconfigured', `${file} is no file.`, { hint: 'Put a file there.' });
+    requireOwn(file, seen, 0o022, 'Others may write');
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
 }
 
 /**
@@ -166,7 +188,7 @@ export async function readKey(
   if (file === undefined) return keyOf(environment[env ?? ''], `The variable ${env ?? ''} of the worker is not set.`);
   const at = pathIn(home, file);
   const text = await readIfThere(at);
-  if (text !== undefined) await requireOwn(at, 0o077, 'Others may read');
+  if (text !== undefined) requireOwn(at, await stat(at), 0o077, 'Others may read');
   return keyOf(text, `There is no key in ${at}.`);
 }
 
@@ -177,8 +199,7 @@ function keyOf(text: string | undefined, missing: string): string {
 }
 
 /** Of this user or root, and closed to those bits of others. */
-async function requireOwn(file: string, closed: number, what: string): Promise<void> {
-  const { mode, uid } = await stat(file);
+function requireOwn(file: string, { mode, uid }: Stats, closed: number, what: string): void {
   const mine = process.getuid?.() ?? uid;
   if (uid !== mine && uid !== 0)
     throw new FarmError('misconfigured', `${file} belongs to somebody else.`, {

@@ -45,7 +45,7 @@ export async function prepareCommand(
   await writeMarker(folder, markerOf(needs, lease, read));
   const request = await fetchRequest(needs, lease, signal);
   const settings = await fetchJobSettings(needs, lease, signal);
-  const ground = groundOf(needs, lease, folder, settings, commandWallsOf(needs, read, settings));
+  const ground = groundOf(needs, lease, folder, settings, commandWallsOf(needs, read, settings), signal);
   const isolation = await layOut(needs, lease, folder, read, signal, ground);
   const cwd = await folderBeneath(folder.work, request.cwd);
   signal.throwIfAborted();

@@ -26,7 +26,7 @@ import type { RunNeeds } from './run-needs.js';
 import { cutDetail, endOfFailure, type SessionEnd } from './session-end.js';
 import { rungOf, SessionPlace } from './session-place.js';
 import { SessionWatch } from './session-watch.js';
-import { giveBack, isolationReport, settle, type Work, withoutHandover } from './settlement.js';
+import { giveBack, isolationReport, lfsNotes, settle, type Work, withoutHandover } from './settlement.js';
 import { UsageSum } from './usage-sum.js';
 
 /** A budget is kept as close as this. */
@@ -388,7 +388,7 @@ export class DispatchRun implements JobRun {
       ...(capture.kind === 'captured' ? { commit: capture.commit } : {}),
       ...(ref === undefined ? {} : { session_ref: ref }),
       usage: usage.total,
-      isolation: isolationReport(isolation, ms, pack),
+      isolation: isolationReport(isolation, ms, pack, lfsNotes(capture)),
       ignored: { files: capture.ignored.files, bytes: capture.ignored.bytes },
       ...(end.ended === 'limited' ? { retry_after_ms: end.retryAfterMs } : {}),
       ...('detail' in end ? { detail: cutDetail(end.detail) } : {}),
@@ -465,4 +465,5 @@ const noCapture = {
   ignored: { files: 0, bytes: 0, more: false },
   skipped: [],
   notCaptured: [],
+  lfsChanged: [],
 } as const;

@@ -63,7 +63,7 @@ export async function prepare(
   await writeMarker(folder, marker);
   const request = await fetchRequest(needs, lease, signal);
   const settings = await fetchJobSettings(needs, lease, signal);
-  const ground = groundOf(needs, lease, folder, settings, wallsOf(needs, payload, settings));
+  const ground = groundOf(needs, lease, folder, settings, wallsOf(needs, payload, settings), signal);
   const isolation = await layOut(needs, lease, folder, payload, signal, ground);
   await renderTaskDirectory(folder.work, payload, request);
   await writeWorkspaceNote(folder.work, payload.task_directory, isolation);
@@ -134,7 +134,7 @@ export async function layOut(
   folder: DispatchFolder,
   payload: LaidOut,
   signal: AbortSignal,
-  ground: Pick<Surroundings, 'scope' | 'setup' | 'submodules'> = {},
+  ground: Pick<Surroundings, 'scope' | 'setup' | 'submodules' | 'lfs'> = {},
 ): Promise<Isolation> {
   const { submodules } = ground;
   const wanted = { job: lease.job, base: payload.base, submodules, jobToken: () => lease.token, signal };

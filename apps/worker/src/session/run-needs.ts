@@ -6,6 +6,7 @@ import type { Log } from '../log.js';
 import type { SandboxPolicy } from '../process/sandbox/index.js';
 import type { Provider } from '../provider/port.js';
 import type { BundleCache } from '../workspace/bundle-cache.js';
+import type { LfsCache } from '../workspace/lfs-cache.js';
 import type { WorkerHome } from '../workspace/worker-home.js';
 import type { Workspaces } from '../workspace/workspaces.js';
 
@@ -18,6 +19,7 @@ export interface RunNeeds {
   readonly home: WorkerHome;
   readonly farm: Farm;
   readonly bundles: BundleCache;
+  readonly lfs: LfsCache;
   readonly workspaces: Workspaces;
   /** Bytes that the disk keeps free. */
   readonly diskFloorBytes: number;

@@ -22,19 +22,26 @@ export interface JobWalls {
   readonly hosts: readonly string[];
 }
 
-/** Whose templates a job may be laid above, and the setup command that fills them (H32). */
+/** Whose templates a job may be laid above, and the setup command that fills them (H32); what git-lfs keeps. */
 export function groundOf(
   needs: RunNeeds,
   lease: HeldLease,
   folder: DispatchFolder,
   settings: RepositorySettings,
   walls: JobWalls,
-): Pick<Surroundings, 'scope' | 'setup' | 'submodules'> {
+  signal: AbortSignal,
+): Pick<Surroundings, 'scope' | 'setup' | 'submodules' | 'lfs'> {
   if (settings === null) return {};
-  const { project, origin, setup, submodules } = settings;
+  const { project, origin, setup, submodules, lfs } = settings;
   return {
     scope: { project, origin, sandbox: setupSandbox(settings, walls) },
     ...(submodules !== undefined && { submodules }),
+    ...(lfs !== undefined && {
+      lfs: {
+        oids: lfs,
+        fileOf: (pointer) => needs.lfs.get({ job: lease.job, jobToken: () => lease.token, signal }, pointer),
+      },
+    }),
     ...(setup !== null && {
       setup: {
         command: setup,

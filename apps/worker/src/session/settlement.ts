@@ -126,10 +126,23 @@ export async function giveBack({ farm, log, line }: RunNeeds, lease: HeldLease, 
   }
 }
 
+/** A pointer to what no server holds would be worth nothing: what was changed is in the commit itself. */
+export function lfsNotes({ lfsChanged }: Pick<Capture, 'lfsChanged'>): readonly string[] {
+  if (lfsChanged.length === 0) return [];
+  const some = lfsChanged.slice(0, 10).map((path) => path.slice(0, 256));
+  return [`git-lfs: changed files are in the commit whole, and not as pointers: ${some.join(', ')}`];
+}
+
 export function isolationReport(
   isolation: Omit<z.output<typeof IsolationReport>, 'capture_ms' | 'bytes'>,
   captureMs: number,
   pack: WrittenFile | undefined,
+  notes: readonly string[] = [],
 ): z.output<typeof IsolationReport> {
-  return { ...isolation, reasons: [...isolation.reasons], capture_ms: Math.round(captureMs), bytes: pack?.bytes ?? 0 };
+  return {
+    ...isolation,
+    reasons: [...isolation.reasons, ...notes],
+    capture_ms: Math.round(captureMs),
+    bytes: pack?.bytes ?? 0,
+  };
 }

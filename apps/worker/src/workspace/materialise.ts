@@ -11,7 +11,7 @@ export type LaidOut = Pick<DispatchPayload, 'base' | 'member_id' | 'task_directo
 };
 
 /** What the repository of the Task says, and where its bundle comes from. */
-export type Surroundings = Pick<WorkspaceWanted, 'bundle' | 'signal' | 'setup' | 'submodules'> & {
+export type Surroundings = Pick<WorkspaceWanted, 'bundle' | 'signal' | 'setup' | 'submodules' | 'lfs'> & {
   /** Without a registered repository a template is for one Task only. */
   readonly scope?: WorkspaceWanted['scope'];
 };

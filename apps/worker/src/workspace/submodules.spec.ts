@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
@@ -74,13 +75,65 @@ describe.each(everywhere)('submodules in a workspace by %s', (backend, missing) 
     expect(plainGit(join(work, 'libs/inner'), ['config', '--local', '--list'])).not.toContain('fsmonitor');
     expect(await capture()).toMatchObject({ kind: 'no_changes' });
   });
+
+  itHere(`stand beside the contents of git-lfs, new, warm and kept${because}`, async () => {
+    const content = 'the content itself';
+    const oid = createHash('sha256').update(content).digest('hex');
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
+    const { make, pin, workspaces } = await aMachine(backend, {
+      '.gitattributes': 'big.bin filter=lfs -text\n',
+      'big.bin': pointer,
+    });
+    const file = join(tempDir('lfs'), oid);
+    writeFileSync(file, content);
+    let ran = 0;
+    const setup = {
+      command: 'cat big.bin libs/inner/inner.txt > built.txt',
+      run: async (folder: string) => {
+        ran += 1;
+        const inner = join(folder, 'libs/inner/inner.txt');
+        writeFileSync(
+          join(folder, 'built.txt'),
+          read(join(folder, 'big.bin')) + (existsSync(inner) ? read(inner) : ''),
+        );
+        return { ok: true } as const;
+      },
+    };
+    const laid = async (more: Partial<WorkspaceWanted>) => {
+      const { folder, work, capture } = await make({ setup, ...more });
+      expect(plainGit(work, ['status', '--porcelain'])).toBe('');
+      expect(await capture()).toMatchObject({ kind: 'no_changes', lfsChanged: [] });
+      return { folder, capture, built: read(join(work, 'built.txt')), big: read(join(work, 'big.bin')) };
+    };
+    const lfs = { oids: [oid], fileOf: async () => file };
+    const both = { lfs, submodules: pin };
+    // each is another template: what one Task is given is in no workspace of one that is not
+    expect(await laid({})).toMatchObject({ built: pointer, big: pointer });
+    expect(await laid({ lfs })).toMatchObject({ built: content, big: content });
+    expect(await laid({ submodules: pin })).toMatchObject({ built: `${pointer}inner\n`, big: pointer });
+    const first = await laid({ ...both, assignment: 'a_00000001' });
+    expect(first).toMatchObject({ built: `${content}inner\n`, big: content });
+    expect(await laid(both)).toMatchObject({ built: `${content}inner\n`, big: content });
+    expect(ran).toBe(4);
+    writeFiles(first.folder.work, { 'big.bin': 'changed', 'libs/inner/inner.txt': 'changed\n' });
+    expect(await workspaces.letGo(first.folder, 'a_00000001')).toBe('kept');
+    const again = await laid({ ...both, assignment: 'a_00000001' });
+    expect(again).toMatchObject({ big: content });
+    expect(read(join(again.folder.work, 'libs/inner/inner.txt'))).toBe('inner\n');
+
+    writeFiles(again.folder.work, { 'big.bin': 'mine', 'libs/inner/inner.txt': 'mine too\n' });
+    expect(await again.capture()).toMatchObject({
+      lfsChanged: ['big.bin'],
+      nested: [{ path: 'libs/inner' }],
+    });
+  });
 });
 
 /** A worker, and a Task's store whose base has one submodule. */
-async function aMachine(backend: Backend) {
+async function aMachine(backend: Backend, files: Readonly<Record<string, string>> = {}) {
   const inner = aRepository({ 'inner.txt': 'inner\n', '.gitignore': '*.log\n' });
   const commit = plainGit(inner, ['rev-parse', 'HEAD']);
-  const top = aRepository({ 'a.txt': 'a\n', '.gitignore': 'built.txt\n' });
+  const top = aRepository({ 'a.txt': 'a\n', '.gitignore': 'built.txt\n', ...files });
   plainGit(top, ['update-index', '--add', '--cacheinfo', `160000,${commit},libs/inner`]);
   plainGit(top, ['commit', '-q', '-m', 'Link']);
   mkdirSync(join(top, 'libs/inner'), { recursive: true });

@@ -11,6 +11,8 @@ export interface WorkerHome {
   readonly identity: string;
   readonly workspaces: string;
   readonly bundles: string;
+  /** Contents of git-lfs, by sha256. */
+  readonly lfs: string;
   readonly rescue: string;
   /** Repositories of bases, by commit, and frozen files of bases, by what made them. */
   readonly repositories: string;
@@ -26,6 +28,7 @@ export async function openHome(path: string): Promise<WorkerHome> {
     identity: join(path, 'identity.json'),
     workspaces: join(path, 'workspaces'),
     bundles: join(path, 'cache', 'bundles'),
+    lfs: join(path, 'cache', 'lfs'),
     rescue: join(path, 'rescue'),
     repositories: join(path, 'cache', 'repositories'),
     templates: join(path, 'templates'),
@@ -36,7 +39,15 @@ export async function openHome(path: string): Promise<WorkerHome> {
   if ((mode & 0o077) !== 0) {
     throw new FarmError('misconfigured', "Others may enter the worker's folder.", { hint: 'Set its mode to 0700.' });
   }
-  for (const folder of [home.workspaces, home.bundles, home.rescue, home.repositories, home.templates, home.kept])
+  for (const folder of [
+    home.workspaces,
+    home.bundles,
+    home.lfs,
+    home.rescue,
+    home.repositories,
+    home.templates,
+    home.kept,
+  ])
     await mkdir(folder, { recursive: true, mode: 0o700 });
   return home;
 }

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   existsSync,
   lstatSync,
@@ -147,6 +148,44 @@ describe.each(everywhere)('a workspace by %s', (backend, missing) => {
     const { folder } = await machine.make({ scope, setup: setup.given, base: twin });
     expect(setup.ran()).toBe(4);
     expect(plainGit(folder.work, ['rev-parse', 'HEAD'])).toBe(twin);
+  });
+
+  itHere(`H32 lays what git-lfs keeps for its own job alone, new, warm and kept${because}`, async () => {
+    const content = 'the content itself'.repeat(1_000);
+    const oid = createHash('sha256').update(content).digest('hex');
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${content.length}\n`;
+    const files = { '.gitattributes': 'big.bin filter=lfs -text\n', 'big.bin': pointer };
+    const machine = await aMachine({ ...place(), allowed: [backend], files });
+    const path = join(tempDir('lfs'), oid);
+    writeFileSync(path, content);
+    const lfs = { oids: [oid], fileOf: async () => path };
+    const setup = aSetup('cp big.bin node_modules.txt');
+    const laid = async (more: Partial<WorkspaceWanted>) => {
+      const { folder, base } = await machine.make({ setup: setup.given, ...more });
+      expect(plainGit(folder.work, ['status', '--porcelain'])).toBe('');
+      const capture = await captureWorkspace({
+        dir: folder.work,
+        gitDir: folder.git,
+        base,
+        message: 'Work',
+        author: agent,
+        when,
+      });
+      expect(capture.kind).toBe('no_changes');
+      return { folder, big: read(join(folder.work, 'big.bin')), setup: read(join(folder.work, 'node_modules.txt')) };
+    };
+    const real = { big: content, setup: content };
+    const first = await laid({ lfs, assignment: 'a_00000001' });
+    expect(first).toMatchObject(real);
+    expect(await laid({ lfs })).toMatchObject(real);
+    expect(setup.ran()).toBe(1);
+    // the same tree without them, as for a job that the farm gives none
+    expect(await laid({})).toMatchObject({ big: pointer, setup: pointer });
+    expect(setup.ran()).toBe(2);
+    writeFiles(first.folder.work, { 'big.bin': 'changed' });
+    expect(await machine.workspaces.letGo(first.folder, 'a_00000001')).toBe('kept');
+    expect(await laid({ lfs, assignment: 'a_00000001' })).toMatchObject(real);
+    expect(setup.ran()).toBe(2);
   });
 
   itHere(`H19 stands alone and is captured as it lies there${because}`, async () => {
@@ -402,12 +441,19 @@ interface Machine {
   }>;
 }
 
-async function aMachine({ root, allowed }: { root?: string; allowed?: readonly Backend[] } = {}): Promise<Machine> {
+interface MachineOptions {
+  readonly root?: string;
+  readonly allowed?: readonly Backend[];
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+async function aMachine({ root, allowed, files }: MachineOptions = {}): Promise<Machine> {
   const round = await aRound({
     '.gitignore': 'node_modules/\nnode_modules.txt\n',
     'a.txt': 'a\n',
     'gone.txt': 'gone\n',
     'dir/b.txt': 'b\n',
+    ...files,
   });
   const home = await openHome(root === undefined ? tempDir('home') : join(root, `home-${Math.random()}`));
   const workspaces = await Workspaces.open({

@@ -19,6 +19,7 @@ import {
 } from './layers/layers.js';
 import { MountRefused, mountOverlay, mountsBeneath, unmountBeneath } from './layers/mounts.js';
 import type { Taken } from './layers/shelf.js';
+import { type LfsContents, layContents } from './lfs-contents.js';
 import type { DispatchFolder } from './owner-marker.js';
 import { removeFolder } from './remove-folder.js';
 import { clearTaskDirectory } from './task-directory.js';
@@ -40,6 +41,7 @@ export interface WorkspaceWanted {
   readonly assignment?: string;
   readonly scope: TemplateScope;
   readonly setup?: Setup;
+  readonly lfs?: LfsContents;
   /** A file that holds the base; asked for only where this machine does not have it. */
   readonly bundle: () => Promise<string>;
   readonly signal: AbortSignal;
@@ -230,7 +232,7 @@ export class Workspaces {
     wanted: WorkspaceWanted,
     reasons: string[],
   ): Promise<Made | string> {
-    const { folder, base, submodules, scope, setup, signal } = wanted;
+    const { folder, base, submodules, scope, setup, lfs, signal } = wanted;
     await gitDirFrom(repositoryAt(repository.path).git, folder.git);
     const work = async (template: Taken, done: SetupDone): Promise<Made> => {
       await this.make(wanted, repository, { backend, repository: repository.key, template: template.key, setup: done });
@@ -240,12 +242,12 @@ export class Workspaces {
       // a checkout of its own costs a clone no more than a template and a copy of it
       backend === 'clone'
         ? this.checkOut(wanted, repository, done)
-        : this.layers.useTemplate(repository, { scope, base, submodules, setup: undefined, signal }, (template) =>
+        : this.layers.useTemplate(repository, { scope, base, submodules, setup: undefined, lfs, signal }, (template) =>
             work(template, done),
           );
     if (setup === undefined) return bare('none');
     try {
-      return await this.layers.useTemplate(repository, { scope, base, submodules, setup, signal }, (template) =>
+      return await this.layers.useTemplate(repository, { scope, base, submodules, setup, lfs, signal }, (template) =>
         work(template, 'done'),
       );
     } catch (error) {
@@ -296,7 +298,7 @@ export class Workspaces {
   }
 
   private async lay(
-    { folder, base, name, exclude, bundle, submodules }: WorkspaceWanted,
+    { folder, base, name, exclude, bundle, submodules, lfs }: WorkspaceWanted,
     repository?: Taken,
   ): Promise<void> {
     await cloneWorkspace({
@@ -309,6 +311,7 @@ export class Workspaces {
       exclude,
       ...(repository && submodules !== undefined && { modules: repositoryAt(repository.path).modules }),
     });
+    await layContents(lfs, { dir: folder.work, gitDir: folder.git, base, index: join(folder.work, '.git', 'index') });
   }
 
   private async mount(folder: DispatchFolder, { repository = '', template = '' }: LayerNote): Promise<void> {

@@ -23,11 +23,18 @@ interface EnrolmentKey {
   sign(text: string): string;
 }
 
+/** Seals the audit. Of its own: it lives as long as the farm (H43). */
+export interface AuditKey {
+  readonly id: string;
+  mac(text: string): Buffer;
+}
+
 /** All secrets of the farm that are no rows. One folder, 0700, shared by all controllers (D23). */
 export interface FarmKeys {
   readonly signing: SigningKeys;
   readonly enrolment: EnrolmentKey;
   readonly inputs: InputHasher;
+  readonly audit: AuditKey;
   readonly vault: Vault;
   /** Authenticates short texts of our own, such as challenges. */
   seal(text: string): string;
@@ -39,13 +46,12 @@ export async function openFarmKeys(folder: string, now: () => number = Date.now)
   const enrolment = await createPrivateJson(join(folder, 'enrolment.json'), Enrolment, () => ({
     private_key: newPrivateKey(),
   }));
-  const hashing = await createPrivateJson(join(folder, 'hash.json'), HashKey, () => ({
-    id: randomBytes(6).toString('base64url'),
-    key: randomBytes(32).toString('base64url'),
-  }));
+  const hashing = await createPrivateJson(join(folder, 'hash.json'), HashKey, newHashKey);
+  const sealing = await createPrivateJson(join(folder, 'audit.json'), HashKey, newHashKey);
   const enrolmentKey = privateKeyOf(enrolment.private_key);
   const raw = rawPublicKey(enrolmentKey);
   const secret = createSecretKey(Buffer.from(hashing.key, 'base64url'));
+  const auditSecret = createSecretKey(Buffer.from(sealing.key, 'base64url'));
   return {
     signing,
     vault: await openVault(folder),
@@ -57,6 +63,9 @@ export async function openFarmKeys(folder: string, now: () => number = Date.now)
           .update(`input\n${operation}\n${canonicalJson(input)}`)
           .digest(),
     },
+    audit: { id: sealing.id, mac: (text) => createHmac('sha256', auditSecret).update(text).digest() },
     seal: (text) => createHmac('sha256', secret).update(`seal\n${text}`).digest('base64url'),
   };
 }
+
+const newHashKey = () => ({ id: randomBytes(6).toString('base64url'), key: randomBytes(32).toString('base64url') });

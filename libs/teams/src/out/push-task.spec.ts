@@ -178,6 +178,40 @@ describe('the push of a Task', () => {
     expect(at()).toBe('');
   });
 
+  it('H39 has no approval for a change of a CI file that is not text, and shows one that an attribute calls binary', async () => {
+    for (const content of [Buffer.from('script: a\0b\n'), Buffer.from('script: \xfc\n', 'latin1')]) {
+      const { task, at } = await aDoneTask({ '.circleci/run.sh': content });
+      const { approval } = await push(task);
+      expect(approval).toMatchObject({ digest: null, files: ['.circleci/run.sh'], truncated: false, binary: true });
+      const [row] = await farm.sql(`select approval from task_push where task = '${task}'`);
+      await expect(push(task, { approve: String(row?.approval) })).rejects.toMatchObject({ code: 'conflict' });
+      expect(at()).toBe('');
+    }
+    const hidden = await aDoneTask({ '.travis.yml': 'script: evil\n', '.gitattributes': '*.yml -diff binary\n' });
+    const { approval } = await push(hidden.task);
+    expect(approval).toMatchObject({ digest: expect.any(String), binary: false });
+    expect(approval?.diff).toContain('+script: evil');
+  });
+
+  it('H39 names the origin that an approval is for, and holds to it', async () => {
+    const name = 'moving';
+    await register(name);
+    const { task } = await aDoneTask({ '.travis.yml': 'script: good\n' }, name);
+    const { approval } = await push(task);
+    expect(approval).toMatchObject({ repository: name, origin: origin.url('team/app') });
+    const approve = approval?.digest ?? '';
+    const moveTo = (url: string) => farm.sql(`update repository set url = '${url}' where name = '${name}'`);
+    await moveTo(origin.url('team/elsewhere'));
+    await expect(push(task, { approve })).rejects.toMatchObject({ code: 'conflict' });
+    await moveTo(origin.url('team/app'));
+    expect(await push(task, { approve })).toMatchObject({ state: 'pushed' });
+    await moveTo(origin.url('team/elsewhere'));
+    expect(await push(task)).toMatchObject({
+      state: 'waiting_for_approval',
+      approval: { origin: origin.url('team/elsewhere') },
+    });
+  });
+
   it('H39 shows what a commit did to a CI file also where a later one took it back', async () => {
     const { task, worker } = await farm.alone({ repository: { name: 'app' }, title: 'Mend it' });
     await farm.teams.sweeps.prepareTasks(patience);

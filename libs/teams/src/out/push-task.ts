@@ -55,14 +55,15 @@ export async function pushTask(parts: TeamParts, pusher: Pusher, wanted: Wanted,
   const files = (await touchedPaths(out.store, out.base, out.commit, parts.gitLimits)).filter(isCiPath);
   const digest = files.length === 0 ? null : digestOf(out, files);
   const known = await parts.database.first(pushSql.read, { task: out.task.id, commit: out.commit });
-  if (digest !== null && known?.approved_by == null) {
+  const approver = known !== undefined && known.approval === digest ? known.approved_by : null;
+  if (digest !== null && approver === null) {
     const shown = await showChanges(parts, out, files);
     if (!isApproval(pusher, wanted, digest, shown)) {
       await wait(parts, pusher, out, digest);
       return waiting(out, digest, files, shown);
     }
   }
-  const approvedBy = digest === null ? null : (known?.approved_by ?? pusher.principal);
+  const approvedBy = digest === null ? null : (approver ?? pusher.principal);
   const already = await deliver(parts, pusher, out, { known, digest, approvedBy, signal });
   const pull_request = wanted.pull_request ? await request(parts, out, wanted, signal) : pullRequestOf(known);
   return { state: 'pushed', branch: out.branch, commit: out.commit, already, approval: null, pull_request };
@@ -79,24 +80,26 @@ async function readOutgoing(parts: TeamParts, id: string): Promise<Outgoing> {
   return { task, base, commit: head, branch: branchOf(task.id), store: await storeOf(parts, task.id), row };
 }
 
-/** Of these very changes: an approval of others is worth nothing here. */
-function digestOf({ task, base, commit }: Outgoing, files: readonly string[]): string {
+/** Of these very changes, for this origin: an approval of others is worth nothing here. */
+function digestOf({ task, base, commit, row }: Outgoing, files: readonly string[]): string {
   return createHash('sha256')
-    .update(JSON.stringify([task.id, base, commit, files]))
+    .update(JSON.stringify([row.id, row.url, task.id, base, commit, files]))
     .digest('hex')
     .slice(0, 32);
 }
 
 /** @throws conflict, not_allowed */
-function isApproval(pusher: Pusher, { approve }: Wanted, digest: string, { truncated }: ShownDiff): boolean {
+function isApproval(pusher: Pusher, { approve }: Wanted, digest: string, shown: ShownDiff): boolean {
   if (approve === undefined) return false;
   if (!pusher.isPerson)
     throw new FarmError('not_allowed', 'A change of what a CI system runs is approved by a person and nobody else.');
   // nobody approves what nobody was shown
-  if (truncated)
-    throw new FarmError('conflict', 'The changes of CI files are too long to be shown, so they can not be approved.', {
+  if (shown.truncated || !shown.legible) {
+    const why = shown.truncated ? 'are too long to be shown' : 'are not all text';
+    throw new FarmError('conflict', `The changes of CI files ${why}, so they can not be approved.`, {
       hint: 'Take them to the origin by hand: longshore task patch.',
     });
+  }
   if (approve === digest) return true;
   throw new FarmError('conflict', 'The approval is of other changes than these.', {
     hint: 'Push without an approval to see the changes and what to approve.',
@@ -117,28 +120,48 @@ function wait(parts: TeamParts, pusher: Pusher, out: Outgoing, digest: string): 
 
 /**
  * H39: what the branch comes to, and where more than one commit made it, what each of them did: all of it is pushed, also what a
- * later one took back.
+ * later one took back. As text whatever it is: git would leave out what has a zero byte, or what an attribute calls binary.
  */
-async function showChanges(
+async function showChanges(parts: TeamParts, out: Outgoing, paths: readonly string[]): Promise<ShownDiff> {
+  const shown = await showAll(parts, out, paths, true);
+  if (shown.legible) return shown;
+  return { ...(await showAll(parts, out, paths, false)), legible: false };
+}
+
+async function showAll(
   parts: TeamParts,
   { store, base, commit }: Outgoing,
   paths: readonly string[],
+  everything: boolean,
 ): Promise<ShownDiff> {
-  const asked = { paths, ...(parts.gitLimits && { limits: parts.gitLimits }) };
+  const asked = { paths, everything, ...(parts.gitLimits && { limits: parts.gitLimits }) };
   const whole = await showDiff(store, base, commit, { ...asked, maxBytes: limits.diffBytes });
   const left = Math.max(0, limits.diffBytes - Buffer.byteLength(whole.text));
   const each = await showHistory(store, base, commit, { ...asked, maxBytes: left });
   if (each.commits === 1 && whole.text !== '') return whole;
-  return { text: whole.text + each.text, truncated: whole.truncated || each.truncated };
+  return {
+    text: whole.text + each.text,
+    truncated: whole.truncated || each.truncated,
+    legible: whole.legible && each.legible,
+  };
 }
 
-function waiting(out: Outgoing, digest: string, files: readonly string[], { text, truncated }: ShownDiff): Answer {
+function waiting(out: Outgoing, digest: string, files: readonly string[], shown: ShownDiff): Answer {
+  const { text, truncated, legible } = shown;
   return {
     state: 'waiting_for_approval',
     branch: out.branch,
     commit: out.commit,
     already: false,
-    approval: { digest: truncated ? null : digest, files: [...files], diff: text, truncated },
+    approval: {
+      digest: truncated || !legible ? null : digest,
+      repository: out.row.name,
+      origin: out.row.url,
+      files: [...files],
+      diff: text,
+      truncated,
+      binary: !legible,
+    },
     pull_request: null,
   };
 }

@@ -10,6 +10,7 @@ import { changedLineOf } from '../out/task-line.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
 import { readJobSettings } from '../source/job-settings.js';
+import { lfsFileOf } from '../source/lfs/task-lfs.js';
 import { assignmentSql, commandRunSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql.js';
 import { branchOf } from '../task/branch.js';
 import { sourceName, storeOf } from '../task/task-store.js';
@@ -33,6 +34,11 @@ export function openRoads(parts: TeamParts): Roads {
       const store = await storeOf(parts, task);
       const asked = { have, submodules: true, limits: parts.gitLimits ?? {} };
       return fileToSend(await bundleFor(store, base, asked));
+    },
+
+    async lfs(lease, oid) {
+      const { task } = await heldWork(parts, lease);
+      return fileToSend(await lfsFileOf(parts, task, oid));
     },
 
     takePack: (lease, commit, body) => takePack(parts, lease, commit, body),

@@ -30,6 +30,8 @@ export interface Roads {
   settings(lease: LeaseShown): Promise<JobSettings>;
   /** The bundle of the job's pinned base, without what the worker says it has. @throws not_available, stale_lease */
   bundle(lease: LeaseShown, have: readonly string[]): Promise<FileToSend>;
+  /** A file of git-lfs, by its sha256: only of the lease's own Task. @throws not_available, stale_lease */
+  lfs(lease: LeaseShown, oid: string): Promise<FileToSend>;
   /**
    * Takes a captured commit, write-once under (job, epoch, commit). `rescue`: the lease is over and the pack is kept; the door
    * answers `stale_lease` (D20). Only for a worker that held that epoch.

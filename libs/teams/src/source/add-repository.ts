@@ -14,6 +14,7 @@ import type { RepositoryRow, RepositorySettings } from '../rows.js';
 import { repositorySql } from '../sql.js';
 import { checkCredential } from './credential.js';
 import { hostKeysOf } from './host-keys.js';
+import { needsHttps } from './lfs/lfs-endpoint.js';
 import { judgedFolder } from './local-folder.js';
 import { readSourceUrl, type SourceUrl, sameOrigin } from './source-url.js';
 import { viewRepositories } from './view-repository.js';
@@ -58,13 +59,15 @@ export async function addRepository(
   }
   if (known === undefined) await checkRoom(tx);
   const id = known?.id ?? newId();
+  const settings = settingsOf(wanted, known?.settings);
+  if (settings.fetch?.lfs === true && url.protocol !== 'https') throw needsHttps();
   const row = await tx.first(known === undefined ? repositorySql.add : repositorySql.replace, {
     id,
     name: wanted.name,
     project: wanted.project ?? known?.project ?? 'default',
     url: url.url,
     default_branch: wanted.default_branch === undefined ? (known?.default_branch ?? null) : wanted.default_branch,
-    settings: JSON.stringify(settingsOf(wanted, known?.settings)),
+    settings: JSON.stringify(settings),
     ...sealedCredential(parts, id, wanted, url, known),
     host_keys: hostKeysFor(wanted, url, known),
     added_by: registrar.principal,

@@ -2,7 +2,7 @@ import { FarmError, limits, type OutputOf, type repoCheck } from '#contracts';
 import { glanceAt, listRemote, type SourceReport, withRemote } from '#git';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
-import type { RepositoryRow } from '../rows.js';
+import type { RepositoryRow, RepositorySettings } from '../rows.js';
 import { repositorySql } from '../sql.js';
 import { fingerprintsOf } from './host-keys.js';
 import { scratchOf } from './mirrors.js';
@@ -89,18 +89,21 @@ function notesOf(now: RepositoryRow, before: RepositoryRow, report: SourceReport
     notes.push(
       'The ssh host was met for the first time; from now on it must show the same key. Compare its fingerprint.',
     );
-  if (report) notes.push(...pointedNotes(report, now.settings.fetch?.submodules === true));
+  if (report) notes.push(...pointedNotes(report, now.settings.fetch ?? {}));
   return notes;
 }
 
-/** What workspaces will not hold, in sentences. */
-export function pointedNotes({ lfs, submodules }: SourceReport, fetchesSubmodules: boolean): readonly string[] {
+/** What the commit only points to, and what workspaces hold of it, in sentences. */
+export function pointedNotes(
+  { lfs, submodules }: SourceReport,
+  fetched: NonNullable<RepositorySettings['fetch']>,
+): readonly string[] {
   const notes: string[] = [];
   if (lfs.files > 0)
     notes.push(
-      `${lfs.files} ${lfs.files === 1 ? 'file is' : 'files are'} kept by git-lfs: workspaces hold the pointers, and nothing fetches them.`,
+      `${lfs.files} ${lfs.files === 1 ? 'file is' : 'files are'} kept by git-lfs: workspaces hold the ${fetched.lfs === true ? 'contents' : 'pointers, and nothing fetches them (longshore repo add --replace --lfs changes that)'}.`,
     );
-  if (submodules.length > 0 && fetchesSubmodules)
+  if (submodules.length > 0 && fetched.submodules === true)
     notes.push(
       `${submodules.length} ${submodules.length === 1 ? 'submodule is' : 'submodules are'} checked out in workspaces. What is changed in one comes back as files in place of its link.`,
     );

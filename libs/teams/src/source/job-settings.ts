@@ -5,6 +5,7 @@ import type { TaskRow } from '../rows.js';
 import { repositorySql } from '../sql.js';
 import { storeOf } from '../task/task-store.js';
 import { secretPlace } from './add-repository.js';
+import { lfsOf } from './lfs/task-lfs.js';
 import { repositoryOf } from './repository-of.js';
 
 /**
@@ -14,11 +15,10 @@ import { repositoryOf } from './repository-of.js';
 export async function readJobSettings(parts: TeamParts, task: TaskRow): Promise<JobSettings> {
   const { source } = task;
   if (source.kind !== 'repository') return { repository: null };
-  const pinned = await pinnedSubmodules(await storeOf(parts, task.id));
-  const submodules = pinned === undefined ? {} : { submodules: pinned };
+  const fetched = await fetchedOf(parts, task);
   const row = await repositoryOf(parts.database, source);
   if (!row) {
-    const nothing = { setup: null, verify: null, egress: [], environment: {}, secrets: {}, ...submodules };
+    const nothing = { setup: null, verify: null, egress: [], environment: {}, secrets: {}, ...fetched };
     return { repository: { name: source.name, project: 'default', origin: source.url, ...nothing } };
   }
   const sealed = await parts.database.all(repositorySql.secrets, { id: row.id });
@@ -33,7 +33,16 @@ export async function readJobSettings(parts: TeamParts, task: TaskRow): Promise<
       egress: [...row.settings.egress],
       environment: { ...row.settings.environment },
       secrets: Object.fromEntries(secrets),
-      ...submodules,
+      ...fetched,
     },
   };
+}
+
+type Fetched = Pick<NonNullable<JobSettings['repository']>, 'submodules' | 'lfs'>;
+
+/** What the Task has of what its base only points to. */
+async function fetchedOf(parts: TeamParts, task: TaskRow): Promise<Fetched> {
+  const submodules = await pinnedSubmodules(await storeOf(parts, task.id));
+  const lfs = await lfsOf(parts, task.id);
+  return { ...(submodules !== undefined && { submodules }), ...(lfs.length > 0 && { lfs: [...lfs] }) };
 }

@@ -4,6 +4,7 @@ import { limits } from '#contracts';
 import { isUnused } from '#git';
 import type { TeamParts } from '../parts.js';
 import { repositorySql } from '../sql.js';
+import { lfsBeside } from './lfs/task-lfs.js';
 
 type MirrorParts = Pick<TeamParts, 'database' | 'sources'>;
 
@@ -33,7 +34,9 @@ export async function scratchOf({ sources }: MirrorParts): Promise<string> {
 }
 
 export async function removeMirror(parts: MirrorParts, name: string): Promise<void> {
-  await inMirror(parts, name, (dir) => rm(dir, { recursive: true, force: true }));
+  await inMirror(parts, name, async (dir) => {
+    for (const folder of [lfsBeside(dir), dir]) await rm(folder, { recursive: true, force: true });
+  });
 }
 
 /** Older than any call of git may last, so it is nobody's any more. */

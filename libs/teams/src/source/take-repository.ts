@@ -11,6 +11,7 @@ import {
 import type { TeamParts } from '../parts.js';
 import type { RepositorySource } from '../rows.js';
 import { giveToStore, tooSlow } from './give-to-store.js';
+import { dropLfs, type TakenLfs, takeLfs } from './lfs/task-lfs.js';
 import { inMirror, scratchOf } from './mirrors.js';
 import { keepHostKeys, type Origin, openRemote } from './open-remote.js';
 import { repositoryOf } from './repository-of.js';
@@ -23,6 +24,14 @@ export interface TakenSource {
   readonly report: SourceReport;
   /** Fetched too, those within others among them. */
   readonly submodules: readonly FetchedSubmodule[];
+  /** What git-lfs keeps and the Task has; absent: it works with the pointers. */
+  readonly lfs?: TakenLfs;
+}
+
+interface Taking {
+  readonly task: string;
+  readonly store: ObjectStore;
+  readonly source: RepositorySource;
 }
 
 /**
@@ -34,11 +43,11 @@ export interface TakenSource {
  */
 export async function takeRepository(
   parts: TeamParts,
-  store: ObjectStore,
-  source: RepositorySource,
+  taking: Taking,
   signal: AbortSignal,
 ): Promise<TakenSource | undefined> {
-  const taken = await takeBase(parts, store, source, signal);
+  const { store, source } = taking;
+  const taken = await takeBase(parts, taking, signal);
   if (!taken) return undefined;
   const submodules = await takeSubmodules(parts, store, { source, base: taken.base, signal });
   return submodules && { ...taken, submodules };
@@ -46,8 +55,7 @@ export async function takeRepository(
 
 async function takeBase(
   parts: TeamParts,
-  store: ObjectStore,
-  source: RepositorySource,
+  { task, store, source }: Taking,
   signal: AbortSignal,
 ): Promise<Omit<TakenSource, 'submodules'> | undefined> {
   const origin = await originOf(parts, source);
@@ -67,7 +75,11 @@ async function takeBase(
       }
       const base = await commitOf(dir, ref);
       await giveToStore(store, { dir, scratch, commit: base, limits });
-      return { base, ref, report: await inspectSource(store.dir, base, limits) };
+      const report = await inspectSource(store.dir, base, limits);
+      const wantsLfs = 'row' in origin && origin.row.settings.fetch?.lfs === true;
+      if (!wantsLfs) await dropLfs(parts, task);
+      const lfs = wantsLfs ? await takeLfs(parts, { task, store, base, remote, mirrorDir: dir, signal }) : undefined;
+      return { base, ref, report, ...(lfs && { lfs }) };
     }),
   );
 }

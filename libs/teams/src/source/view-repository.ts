@@ -21,7 +21,7 @@ export async function viewRepositories(
     egress: [...row.settings.egress],
     environment: { ...row.settings.environment },
     secrets: names.flatMap(({ repository, name }) => (repository === row.id ? [name] : [])),
-    fetch: { submodules: row.settings.fetch?.submodules ?? false },
+    fetch: { lfs: row.settings.fetch?.lfs ?? false, submodules: row.settings.fetch?.submodules ?? false },
     host_keys: [...fingerprintsOf(row.host_keys)],
     added_by: row.added_by,
     created_at: row.created_at.toISOString(),

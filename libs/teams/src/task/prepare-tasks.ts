@@ -99,7 +99,7 @@ async function takeSource(parts: TeamParts, task: TaskRow, signal: AbortSignal):
     const store = await storeOf(parts, task.id);
     if (task.source.kind === 'empty') return { base: await emptyBase(store) };
     if (task.source.kind === 'repository') {
-      const taken = await takeRepository(parts, store, task.source, signal);
+      const taken = await takeRepository(parts, { task: task.id, store, source: task.source }, signal);
       return taken && { base: taken.base, taken };
     }
     const name = sourceName(task.started_by, task.source.sha256);
@@ -130,12 +130,12 @@ function begin(parts: TeamParts, id: string, { base, taken }: { base: string; ta
 }
 
 /** What the record says of the source: where it was, and what the commit only points to. */
-function factsOf({ ref, report, submodules: fetched }: TakenSource): Readonly<Record<string, unknown>> {
+function factsOf({ ref, report, lfs: contents, submodules: fetched }: TakenSource): Readonly<Record<string, unknown>> {
   const { lfs, submodules } = report;
   return {
     ref,
-    notes: pointedNotes(report, fetched.length > 0),
-    ...(lfs.files > 0 && { lfs: { files: lfs.files, bytes: lfs.bytes } }),
+    notes: pointedNotes(report, { lfs: contents !== undefined, submodules: fetched.length > 0 }),
+    ...(lfs.files > 0 && { lfs: { files: lfs.files, bytes: lfs.bytes, fetched: contents !== undefined } }),
     ...(submodules.length > 0 && {
       submodules: (fetched.length > 0 ? fetched : submodules).map(({ path, commit }) => ({ path, commit })),
     }),

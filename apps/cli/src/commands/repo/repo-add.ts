@@ -16,6 +16,7 @@ interface AddFlags extends SecretFlags {
   readonly egress?: readonly string[];
   readonly env?: readonly string[];
   readonly submodules?: boolean;
+  readonly lfs?: boolean;
   readonly replace?: boolean;
   readonly check?: boolean;
 }
@@ -46,6 +47,8 @@ export function addRepoAdd(program: Command, frame: Frame): void {
     )
     .option('--submodules', 'check submodules out in workspaces too; `--no-submodules` leaves them empty')
     .addOption(new Option('--no-submodules').hideHelp())
+    .option('--lfs', 'fetch the files of git-lfs (https only) for workspaces; `--no-lfs` leaves the pointers')
+    .addOption(new Option('--no-lfs').hideHelp())
     .option('--replace', 'change the one of this name: what is not given stays')
     .option('--no-check', 'do not ask the origin whether it works');
   runs<AddFlags>(command, frame, async (run, flags, [name, url]) => {
@@ -86,10 +89,14 @@ async function inputOf(
     replace,
     environment: flags.env && Object.fromEntries(withoutNone(flags.env).map(pairOf)),
     secrets: await readSecrets(flags.secretFile && withoutNone(flags.secretFile), surroundings),
-    fetch: flags.submodules === undefined ? undefined : { submodules: flags.submodules },
+    fetch: fetchOf(flags),
     credential: await readCredential(flags, surroundings),
     host_keys: flags.hostKeys && (await readNamedText(flags.hostKeys, surroundings)),
   });
+}
+
+function fetchOf({ lfs, submodules }: AddFlags): Readonly<Record<string, unknown>> | undefined {
+  return lfs === undefined && submodules === undefined ? undefined : withoutGaps({ lfs, submodules });
 }
 
 const orNull = (value: string | undefined): string | null | undefined => (value === 'none' ? null : value);

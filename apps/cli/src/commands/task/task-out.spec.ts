@@ -52,15 +52,19 @@ describe('task push', () => {
   it('H39 shows what a CI system would run, pushes nothing, and ends with 5 until it is approved', async () => {
     const approval = {
       digest: 'd'.repeat(32),
+      repository: 'app',
+      origin: 'https://git.example.test/team/app',
       files: ['.github/workflows/x.yml'],
       diff: '+on: push \u001b[2Jand more\n',
       truncated: false,
+      binary: false,
     };
     const { run, input } = await answering({ ...pushed, state: 'waiting_for_approval', approval });
     const ran = await run('push', task, '--pr');
     expect(ran.exit).toBe(5);
     expect(ran.stdout).toContain('+on: push and more');
     expect(ran.stdout).not.toContain('\u001b');
+    expect(ran.stderr).toContain('app (https://git.example.test/team/app)');
     expect(ran.stderr).toContain('.github/workflows/x.yml');
     expect(ran.stderr).toContain(`longshore task push ${task} --pr --approve ${approval.digest}`);
     await run('push', task, '--approve', approval.digest);

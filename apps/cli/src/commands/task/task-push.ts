@@ -59,7 +59,9 @@ function tellApproval(screen: Screen, words: string, { approval }: Answer): void
   if (approval === null) return;
   screen.show(plainText(approval.diff).trimEnd());
   if (approval.truncated) screen.say('the diff is longer than this');
-  screen.say(screen.tint.yellow('Nothing was pushed: this branch changes what a CI system runs:'));
+  if (approval.binary) screen.say('something in it is no text, and is not shown as it is');
+  const where = `${plainLine(approval.repository)} (${plainLine(approval.origin)})`;
+  screen.say(screen.tint.yellow(`Nothing was pushed: this branch changes what a CI system runs at ${where}:`));
   for (const file of approval.files) screen.say(`  ${plainLine(file)}`);
   const way =
     approval.digest === null

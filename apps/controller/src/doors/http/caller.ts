@@ -70,7 +70,7 @@ export async function personOf(request: FastifyRequest, identity: Identity): Pro
   return principal;
 }
 
-function bearerOf(header: string | undefined): string | undefined {
+export function bearerOf(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   return /^Bearer ([A-Za-z0-9_.-]+)$/i.exec(header)?.[1];
 }

@@ -13,6 +13,7 @@ export interface ObjectDoor {
 }
 
 const ofJob = z.object({ job: JobId });
+const ofLfs = z.object({ job: JobId, oid: Sha256 });
 const ofPack = z.object({ job: JobId, epoch: z.coerce.number().pipe(Epoch), commit: ObjectId });
 const ofOutput = z.object({
   job: JobId,
@@ -48,6 +49,12 @@ export function objectRoutes(scope: FastifyInstance, { identity, roads }: Object
     const lease = leaseShown(await leaseHolderOf(request, identity), read(ofJob, request.params));
     const { have = [] } = read(Have, request.query);
     return sendFile(request, reply, await roads.bundle(lease, have));
+  });
+
+  scope.get(objectPaths.lfs, async (request, reply) => {
+    const { oid, ...params } = read(ofLfs, request.params);
+    const lease = leaseShown(await leaseHolderOf(request, identity), params);
+    return sendFile(request, reply, await roads.lfs(lease, oid));
   });
 
   scope.put(objectPaths.pack, async (request, reply) => {

@@ -1,6 +1,7 @@
 import type { Operation } from '#gate';
 import type { Services } from '../../farm.js';
 import { accountListOperation, accountResumeOperation } from './accounts.js';
+import { auditListOperation, auditVerifyOperation } from './audit.js';
 import { configShowOperation } from './configuration.js';
 import { keyListOperation, keyRotateOperation } from './keys.js';
 import {
@@ -51,6 +52,8 @@ export const adminOperations: readonly Operation<Services>[] = [
   accountListOperation,
   accountResumeOperation,
   configShowOperation,
+  auditListOperation,
+  auditVerifyOperation,
   whoamiOperation,
   personListOperation,
   personCreateOperation,

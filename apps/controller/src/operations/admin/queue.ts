@@ -56,7 +56,7 @@ export const queueCancelOperation = operation(queueCancel, putsBack, {
 /** Brings back what was given up: nothing is lost by it. */
 export const queueRedriveOperation = operation(
   queueRedrive,
-  { ...putsBack, consent: 'implied' },
+  { ...putsBack, consent: 'implied', destructive: false },
   {
     preview: ({ job_id }, call, tx) => proposalOf(call, tx, job_id, 'queued', 'Gives the job another life'),
     async run({ job_id }, _, { services }, tx) {
@@ -67,7 +67,7 @@ export const queueRedriveOperation = operation(
 
 export const jobSubmitOperation = operation(
   jobSubmit,
-  { ...putsBack, consent: 'implied' },
+  { ...putsBack, consent: 'implied', destructive: false },
   {
     preview: async ({ kind, pool }) => ({
       summary: `Queues a job of kind ${kind}`,

@@ -7,7 +7,7 @@ import { claimerOf, workerOf } from './worker-of.js';
 
 export const jobClaimOperation = operation(
   jobClaim,
-  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always' },
+  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always', destructive: false, idempotent: true },
   {
     async run({ request_id, limit, frozen }, _, call, tx) {
       const worker = workerOf(call);

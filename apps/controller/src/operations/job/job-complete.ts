@@ -6,7 +6,7 @@ import { holderOf, workerOf } from './worker-of.js';
 
 export const jobCompleteOperation = operation(
   jobComplete,
-  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always' },
+  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always', destructive: false, idempotent: true },
   {
     /** Git and disk: unpack, check, pin. Outside any transaction and safe to repeat. */
     prepare({ ended, result, ...fence }, call) {

@@ -5,7 +5,7 @@ import { holderOf, workerOf } from './worker-of.js';
 
 export const jobFailOperation = operation(
   jobFail,
-  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always' },
+  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always', destructive: false, idempotent: true },
   {
     async run({ reason, retryable, detail, ...fence }, _, call, tx) {
       const { queue, identity } = call.services;

@@ -5,7 +5,7 @@ import { holderOf, workerOf } from './worker-of.js';
 /** Each lease is renewed in a transaction of its own: one lease's trouble is not the others' (H13). */
 export const jobHeartbeatOperation = operation(
   jobHeartbeat,
-  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always' },
+  { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always', destructive: false, idempotent: true },
   {
     async prepare(input, call) {
       const { identity, database, queue } = call.services;

@@ -4,7 +4,7 @@ import { operation } from '../../operation.js';
 /** Idempotent by the key of the call (O12, P5): the gate keeps its receipt in the same transaction. */
 export const taskStartOperation = operation(
   taskStart,
-  { catalogue: 'operator', class: 'mutate', ceiling: 'on', consent: 'implied' },
+  { catalogue: 'operator', class: 'mutate', ceiling: 'on', consent: 'implied', destructive: false },
   {
     preview: async ({ workflow_id }) => ({
       summary: `Starts a Task with the workflow ${workflow_id}`,

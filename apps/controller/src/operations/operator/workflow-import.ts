@@ -3,7 +3,7 @@ import { operation } from '../../operation.js';
 
 export const workflowImportOperation = operation(
   workflowImport,
-  { catalogue: 'operator', class: 'mutate', ceiling: 'on', consent: 'implied' },
+  { catalogue: 'operator', class: 'mutate', ceiling: 'on', consent: 'implied', destructive: false, idempotent: true },
   {
     preview: async () => ({
       summary: 'Checks the workflow document and publishes it if it holds',

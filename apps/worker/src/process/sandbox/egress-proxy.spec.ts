@@ -145,6 +145,44 @@ describe('the proxy of a sandbox', () => {
     expect(upstream.seen.map(({ url, body }) => [url, body])).toEqual([['/a', smuggled]]);
   });
 
+  it('H35 passes on no method whose answer would tell the key', async () => {
+    const upstream = await aServer();
+    const base = `http://127.0.0.1:${upstream.port}`;
+    const proxy = await aProxyFor(base, canary);
+    const plain = await aProxyTo(upstream.port);
+    const ask = async (to: EgressProxy, method: string, target: string) => {
+      const session = await aConnection(to);
+      session.write(
+        `${method} ${target} HTTP/1.1\r\nhost: x\r\n${to === plain ? credentialOf(to) : ''}connection: close\r\n\r\n`,
+      );
+      return Number((await text(session)).split(' ')[1]);
+    };
+    for (const method of ['TRACE', 'PROPFIND', 'SEARCH', 'TRACK']) {
+      expect([400, 405]).toContain(await ask(proxy, method, `${pathOf(proxy, base)}/a`));
+      expect([400, 405]).toContain(await ask(plain, method, `http://inner.test:${upstream.port}/a`));
+    }
+    expect(upstream.seen).toEqual([]);
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+      expect([method, await ask(proxy, method, `${pathOf(proxy, base)}/a`)]).toEqual([method, 200]);
+  });
+
+  it('answers whoever asks for a tunnel that does not come about, and lets the connection go', async () => {
+    const unheard = createNetServer();
+    const port = await portOf(unheard);
+    await new Promise((resolve) => unheard.close(resolve));
+    const proxy = await aProxyTo(port);
+    const answerTo = async (target: string) => {
+      const session = await aConnection(proxy);
+      session.write(`CONNECT ${target} HTTP/1.1\r\nhost: x\r\n${credentialOf(proxy)}\r\n`);
+      return (await text(session)).split('\r\n')[0];
+    };
+    // as often as there is room for connections: none is held on to
+    for (let tries = 0; tries <= limits.egressConnections; tries += 1)
+      expect(await answerTo(`inner.test:${port}`)).toBe('HTTP/1.1 502 Bad Gateway');
+    expect(await answerTo('other.test:443')).toBe('HTTP/1.1 403 Forbidden');
+    expect(await answerTo('no authority')).toBe('HTTP/1.1 400 Bad Request');
+  });
+
   it('H35 sends a key to no other host or path than below its upstream', async () => {
     const upstream = await aServer();
     const origin = `http://127.0.0.1:${upstream.port}`;

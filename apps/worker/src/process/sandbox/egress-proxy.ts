@@ -14,7 +14,7 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { closedAddress, FarmError, limits } from '#contracts';
 import { type Destination, destinationOf, EgressList } from './egress-list.js';
-import { carriedOn, framingOf, pass, refuse, refuseTunnel } from './proxy-passing.js';
+import { carriedOn, framingOf, pass, passedMethods, refuse, refuseTunnel } from './proxy-passing.js';
 import type { EgressRules, HeldKey } from './rules.js';
 import type { SocketPlace } from './sandbox-folder.js';
 
@@ -57,7 +57,7 @@ export class EgressProxy {
       this.tunnel(request, socket, head).catch(() => socket.destroy());
     });
     this.server.on('connection', (socket) => (this.isFull() ? socket.destroy() : this.hold(socket)));
-    this.server.on('clientError', (_error, socket) => socket.destroy());
+    this.server.on('clientError', (_error, socket) => refuseTunnel(socket, 400));
   }
 
   static async open(needs: ProxyNeeds): Promise<EgressProxy> {
@@ -110,20 +110,24 @@ export class EgressProxy {
     const upstream = connect({ host: address, port: wanted.port, noDelay: true });
     this.hold(upstream, client);
     upstream.setTimeout(limits.egressConnectMs, () => upstream.destroy());
+    let connected = false;
     upstream.once('connect', () => {
+      connected = true;
       upstream.setTimeout(0);
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       upstream.write(head);
       upstream.pipe(client);
       client.pipe(upstream);
     });
-    upstream.once('error', () => (upstream.connecting ? refuseTunnel(client, 502) : client.destroy()));
-    upstream.once('close', () => client.destroy());
+    upstream.on('error', () => upstream.destroy());
+    // who asked hears why, also where the time to connect ran out
+    upstream.once('close', () => (connected ? client.destroy() : refuseTunnel(client, 502)));
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     request.on('error', () => response.destroy());
     response.on('error', () => request.destroy());
+    if (!passedMethods.has(request.method ?? '')) return refuse(response, 405);
     if (request.url?.startsWith('/') === true) return this.toUpstream(request, response);
     if (!this.isKnown(request)) return refuse(response, 407);
     const url = URL.canParse(request.url ?? '') ? new URL(request.url ?? '') : undefined;

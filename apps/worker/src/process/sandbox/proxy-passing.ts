@@ -28,8 +28,11 @@ export function carriedOn(headers: IncomingHttpHeaders): Record<string, string |
   );
 }
 
+/** What an API or a registry is asked with. TRACE is not among them: its answer holds all headers, and a key that we added. */
+export const passedMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
 /** A request of these without a body says nothing of its length (RFC 9110, 8.6). */
-const bodiless = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
+const bodiless = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
 /**
  * How a request is framed on its way, said outright for every method: left to Node, the body of a GET goes on raw and the upstream
@@ -61,6 +64,7 @@ const words: Readonly<Record<number, string>> = {
   400: 'This request cannot be passed on.',
   403: 'This host is not on the egress list of this sandbox.',
   404: 'There is nothing here.',
+  405: 'This method is not passed on.',
   407: 'Whose proxy this is does not know you.',
   502: 'The host could not be reached.',
   503: 'This session has too many connections open.',
@@ -73,12 +77,16 @@ export function refuse(response: ServerResponse, status: number): void {
 }
 
 const reasons: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
   403: 'Forbidden',
   407: 'Proxy Authentication Required',
   503: 'Service Unavailable',
 };
 
 export function refuseTunnel(client: Duplex, status: number): void {
+  if (!client.writable) return void client.destroy();
+  // what it sends yet is of no use, but its end is waited for
+  client.resume();
   const text = `longshore: ${words[status] ?? ''}\n`;
   const reason = reasons[status] ?? 'Bad Gateway';
   client.end(

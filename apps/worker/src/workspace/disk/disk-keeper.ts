@@ -23,7 +23,7 @@ interface KeeperNeeds {
 
 /** Something that may go. */
 interface Leftover {
-  readonly what: 'kept' | 'bundle' | 'template' | 'repository';
+  readonly what: 'kept' | 'bundle' | 'lfs' | 'template' | 'repository';
   readonly key: string;
   readonly bytes: number;
   readonly usedAt: number;
@@ -86,7 +86,8 @@ export class DiskKeeper {
       ...(await layers.repositories.list())
         .filter(({ key }) => !used.has(key))
         .map((one) => ({ ...one, what: 'repository' as const, remove: () => layers.repositories.remove(one.key) })),
-      ...(await bundlesIn(this.needs.home.bundles)),
+      ...(await filesIn(this.needs.home.bundles, 'bundle', /\.bundle$/)),
+      ...(await filesIn(this.needs.home.lfs, 'lfs', /^[0-9a-f]{64}$/)),
     ];
     return all;
   }
@@ -132,14 +133,14 @@ export class DiskKeeper {
 }
 
 /** A whole one that a repository was made of is needed no more; one that is under way is left. */
-async function bundlesIn(folder: string): Promise<readonly Leftover[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.bundle'));
+async function filesIn(folder: string, what: 'bundle' | 'lfs', named: RegExp): Promise<readonly Leftover[]> {
+  const names = (await readdir(folder)).filter((name) => named.test(name));
   return Promise.all(
     names.map(async (key) => {
       const path = join(folder, key);
       const seen = await stat(path).catch(() => undefined);
       const remove = (): Promise<void> => rm(path, { force: true });
-      return { what: 'bundle' as const, key, bytes: seen?.size ?? 0, usedAt: seen?.mtimeMs ?? 0, remove };
+      return { what, key, bytes: seen?.size ?? 0, usedAt: seen?.mtimeMs ?? 0, remove };
     }),
   );
 }
@@ -147,11 +148,12 @@ async function bundlesIn(folder: string): Promise<readonly Leftover[]> {
 const unusedMs: Readonly<Record<Leftover['what'], number>> = {
   kept: limits.keptWorkspaceMs,
   bundle: limits.keptWorkspaceMs,
+  lfs: limits.keptWorkspaceMs,
   template: limits.templateUnusedMs,
   repository: limits.templateUnusedMs,
 };
 
 function firstToGo(a: Leftover, b: Leftover): number {
-  const shared = ({ what }: Leftover): number => (what === 'bundle' || what === 'kept' ? 0 : 1);
+  const shared = ({ what }: Leftover): number => (['bundle', 'lfs', 'kept'].includes(what) ? 0 : 1);
   return shared(a) - shared(b) || a.usedAt - b.usedAt;
 }

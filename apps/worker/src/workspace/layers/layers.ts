@@ -3,6 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError } from '#contracts';
 import { cloneWorkspace, gitDirFrom, keepBase, layFiles } from '#git';
+import { contentsKey, type LfsContents, layContents } from '../lfs-contents.js';
 import { removeFolder } from '../remove-folder.js';
 import type { WorkerHome } from '../worker-home.js';
 import { bindReadOnly, mountsBeneath } from './mounts.js';
@@ -39,12 +40,14 @@ interface FilesAsked {
   readonly base: string;
   readonly submodules: string | undefined;
   readonly setup: Setup | undefined;
+  readonly lfs: LfsContents | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
  * The frozen layers under the workspaces of one worker: the repository of a base, by commit, and its files with what the setup
- * command made of them, by project, origin, tree, command and sandbox (H32); each also by the submodules that came along.
+ * command made of them, by project, origin, tree, command and sandbox (H32); each also by the submodules that came along, files
+ * by the contents of git-lfs too.
  */
 export class Layers {
   readonly repositories: Shelf;
@@ -79,14 +82,14 @@ export class Layers {
   /** @throws SetupFailed · FarmError `disk_full` · `timeout` */
   async useTemplate<T>(repository: Taken, asked: FilesAsked, work: (template: Taken) => Promise<T>): Promise<T> {
     const tree = await readFile(repositoryAt(repository.path).tree, 'utf8');
-    const { submodules, scope, setup } = asked;
-    // a tree names its submodules, and only with them are their files in the template
-    const key = templateKey({ ...scope, tree, command: setup?.command, submodules });
+    const { submodules, scope, setup, lfs } = asked;
+    // a tree names its submodules and the contents of git-lfs, and only with them are their files in the template
+    const key = templateKey({ ...scope, tree, command: setup?.command, submodules, lfs: contentsKey(lfs) });
     return this.templates.use(key, (draft) => this.fill(draft, repository, asked), asked.signal, work);
   }
 
   /** Files of the base; then the setup command; then the base again, so that only what the repository ignores is left of it. */
-  private async fill(draft: string, repository: Taken, { base, setup, signal }: FilesAsked): Promise<void> {
+  private async fill(draft: string, repository: Taken, { base, setup, lfs, signal }: FilesAsked): Promise<void> {
     const { tree, index } = templateAt(draft);
     const own = join(draft, 'git');
     await gitDirFrom(repositoryAt(repository.path).git, own);
@@ -95,12 +98,14 @@ export class Layers {
       const { modules } = repositoryAt(repository.path);
       const asWho = { name: 'setup', author: farmAuthor };
       await cloneWorkspace({ bundle: noBundle, base, dir: tree, gitDir: own, modules, ...asWho });
+      await layContents(lfs, { dir: tree, gitDir: own, base, index: join(tree, '.git', 'index') });
       const end = await setup.run(tree, signal);
       signal.throwIfAborted();
       if (!end.ok) throw new SetupFailed(end.reason);
       await removeFolder(join(tree, '.git'));
     }
     await layFiles({ dir: tree, gitDir: own, base, index });
+    await layContents(lfs, { dir: tree, gitDir: own, base, index });
     await rm(own, { recursive: true, force: true });
   }
 }
@@ -131,11 +136,13 @@ interface TemplateFacts extends TemplateScope {
   readonly tree: string;
   readonly command: string | undefined;
   readonly submodules: string | undefined;
+  readonly lfs: string | undefined;
 }
 
-function templateKey({ project, origin, tree, command, sandbox, submodules }: TemplateFacts): string {
-  // a setup command that is not there and an empty one are the same; each part is quoted, so that none can reach into the next
-  const own = submodules === undefined ? [] : [submodules];
-  const facts = JSON.stringify([project, origin, tree, command ?? '', sandbox, ...own]);
+function templateKey({ project, origin, tree, command, sandbox, submodules, lfs }: TemplateFacts): string {
+  // a setup command that is not there and an empty one are the same; each part is quoted, so that none can reach into the next,
+  // and what came along is named, so that neither is taken for the other
+  const along = submodules === undefined && lfs === undefined ? [] : [{ submodules, lfs }];
+  const facts = JSON.stringify([project, origin, tree, command ?? '', sandbox, ...along]);
   return createHash('sha256').update(facts).digest('hex').slice(0, 40);
 }

@@ -1,0 +1,88 @@
+import { Client as Client2026, StreamableHTTPClientTransport as Transport2026 } from '@modelcontextprotocol/client';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { z } from 'zod';
+import { TokenIssuer } from '../../libs/gate/src/tokens/token-issuer.js';
+import { personKind } from '../../libs/gate/src/tokens/token-kinds.js';
+import { type Answer, exchange, type TestController } from './a-controller.js';
+
+/** A token for the assistant of a person. */
+export function assistantToken({ controller }: TestController, person: string): string {
+  const { keys, farmId } = controller.services;
+  const tokens = new TokenIssuer(personKind, { keys: keys.signing, issuer: `longshore:${farmId}` });
+  return tokens.mint({ aud: 'mcp', sub: person, client_id: 'assistant' }, 600);
+}
+
+const revision = '2026-07-28';
+
+/** Posts one message as it is. */
+export function postMessage(
+  url: string,
+  token: string | undefined,
+  body: unknown,
+  headers: object = {},
+): Promise<Answer> {
+  return exchange(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+}
+
+/** A request of the 2026 revision, whole. */
+export function modern(method: string, params: object = {}, id: number | string = 1) {
+  const name = 'name' in params && typeof params.name === 'string' ? { 'mcp-name': params.name } : {};
+  return {
+    headers: { 'mcp-protocol-version': revision, 'mcp-method': method, ...name },
+    body: {
+      jsonrpc: '2.0',
+      id,
+      method,
+      params: {
+        ...params,
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': revision,
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
+    },
+  };
+}
+
+/** The same by a client of 2025, after its handshake. */
+export function legacy(method: string, params: object = {}, id: number | string = 1) {
+  return { headers: { 'mcp-protocol-version': '2025-11-25' }, body: { jsonrpc: '2.0', id, method, params } };
+}
+
+/** A client of the 1.x SDK, after its handshake. */
+export async function aClient2025(url: string, token: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  const transport = new StreamableHTTPClientTransport(new URL(url), bearer(token));
+  await client.connect(transport);
+  return client;
+}
+
+/** A client of the 2.x SDK that speaks the 2026 revision and nothing else. */
+export async function aClient2026(url: string, token: string): Promise<Client2026> {
+  const client = new Client2026({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: revision } } });
+  await client.connect(new Transport2026(new URL(url), bearer(token)));
+  return client;
+}
+
+const bearer = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
+
+const ToolResult = z.looseObject({
+  content: z.tuple([z.object({ type: z.literal('text'), text: z.string() })]),
+  structuredContent: z.record(z.string(), z.unknown()),
+  isError: z.boolean().optional(),
+});
+
+/** The result of tools/call in an answer. */
+export function toolResultOf(answer: Answer): z.output<typeof ToolResult> {
+  return z.object({ result: ToolResult }).parse(answer.body).result;
+}
