@@ -8,6 +8,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { FarmError, limits, systemCodeOf } from '#contracts';
 import { ensureFirstPerson, openGate, registryOf } from '#gate';
+import { applyAllowedTable } from './configuration/apply-allowed.js';
 import type { Settings } from './configuration/settings.js';
 import { controllerModule } from './controller.module.js';
 import { BellTransport } from './doors/bell/bell-transport.js';
@@ -33,12 +34,11 @@ const connections = { keepAliveTimeout: 75_000, requestTimeout: limits.uploadExp
 
 /** Starts a controller. Errors: FarmError port_taken, misconfigured, data_version. */
 export async function startController(settings: Settings, log: Logger): Promise<Controller> {
-  for (const warning of settings.configuration.warnings)
-    log.warn({ configuration: settings.configuration.path }, warning);
   const services = await openFarm(settings, log);
   const { database, bell, claims, identity, address, farmId } = services;
   const onFault = (error: unknown, where: string) => log.error({ where, fault: faultOf(error) }, 'a fault of ours');
   const registry = registryOf(operations);
+  await applyAllowedTable(services, registry);
   const gate = openGate({
     registry,
     services,

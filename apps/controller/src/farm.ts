@@ -49,6 +49,8 @@ export interface Services {
   /** A Task waits to be prepared. */
   readonly preparing: Wake;
   readonly address: Address;
+  /** What of the configuration was skipped at the start. */
+  readonly warnings: string[];
 }
 
 /** Connections for calls; a burst waits for one here and not in PostgreSQL. */
@@ -128,6 +130,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     audit: new AuditLog({ database, key: keys.audit, folder: keysFolder }),
     preparing,
     address,
+    warnings: [...settings.configuration.warnings],
   };
 }
 

@@ -6,8 +6,8 @@ export const configShowOperation = operation(
   configShow,
   { catalogue: 'admin', class: 'read', ceiling: 'never' },
   {
-    async run(_input, _, { services: { settings } }) {
-      const { path, found, hash, generation, settings: shown, warnings } = settings.configuration;
+    async run(_input, _, { services: { settings, warnings } }) {
+      const { path, found, hash, generation, settings: shown } = settings.configuration;
       return {
         file: { path, found },
         hash,
