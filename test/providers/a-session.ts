@@ -89,6 +89,7 @@ async function openWalls(provider: Provider, door: TestDoor, request: SessionReq
     rung: 'bwrap',
     workspace,
     stateFolder,
+    stateWritable: needs?.state ?? [],
     ownFolder: join(dirname(stateFolder), 'sandbox'),
     readable: needs?.readable ?? [],
     writable: needs?.writable ?? [],

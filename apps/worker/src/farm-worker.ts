@@ -176,6 +176,7 @@ export class FarmWorker {
       lfs: this.lfs,
       workspaces: needs.workspaces,
       diskFloorBytes: needs.settings.diskFloorBytes,
+      sessionDiskBytes: needs.settings.sessionDiskBytes,
       providers: needs.providers,
       accounts: needs.accounts,
       regain: this.regain,

@@ -27,6 +27,8 @@ export interface WorkerSettings {
   readonly isolation: readonly Backend[];
   /** Bytes that the disk keeps free: below it no work is taken. */
   readonly diskFloorBytes: number;
+  /** Bytes that one session or command may add to it. */
+  readonly sessionDiskBytes: number;
   /** Bytes that templates, repositories and kept workspaces may take together. */
   readonly cacheBytes: number;
   /** Where to write down the tokens that are held, so that somebody can try them when they are worth nothing any more. */
@@ -55,6 +57,7 @@ const Environment = z.object({
   LONGSHORE_DRAIN_MS: whole(1, 2 ** 31 - 1).default(limits.drainMs),
   LONGSHORE_ISOLATION: backendNames.default([...backends]),
   LONGSHORE_DISK_FLOOR_MB: whole(0, 2 ** 31 - 1).default(limits.diskFloorBytes / mebibyte),
+  LONGSHORE_SESSION_DISK_MB: whole(1, 2 ** 31 - 1).default(limits.sessionDiskBytes / mebibyte),
   LONGSHORE_CACHE_MB: whole(0, 2 ** 31 - 1).default(limits.workerCacheBytes / mebibyte),
   LONGSHORE_WORKER_TRACE_TOKENS_FILE: z.string().min(1).optional(),
 });
@@ -96,6 +99,7 @@ export function readSettings(
     drainMs: given.LONGSHORE_DRAIN_MS,
     isolation: given.LONGSHORE_ISOLATION,
     diskFloorBytes: given.LONGSHORE_DISK_FLOOR_MB * mebibyte,
+    sessionDiskBytes: given.LONGSHORE_SESSION_DISK_MB * mebibyte,
     cacheBytes: given.LONGSHORE_CACHE_MB * mebibyte,
     traceTokensFile: given.LONGSHORE_WORKER_TRACE_TOKENS_FILE,
   };

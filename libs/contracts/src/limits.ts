@@ -147,6 +147,10 @@ export const limits = {
   workspaceBytes: 1024 ** 3,
   storeBytes: 16 * 1024 ** 3,
   diskFloorBytes: 512 * 1024 ** 2,
+  /** What one session or command may add to the disk of its worker. */
+  sessionDiskBytes: 16 * 1024 ** 3,
+  /** Between two looks at that, at least. */
+  growthLookMs: 2_000,
   /** What one worker's templates, repositories and kept workspaces may take together. */
   workerCacheBytes: 20 * 1024 ** 3,
   /** A workspace whose Assignment does not go on here. */

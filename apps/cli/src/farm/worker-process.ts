@@ -90,6 +90,7 @@ function workspaceVariables(env: Readonly<Record<string, string | undefined>>): 
     'LONGSHORE_ISOLATION',
     'LONGSHORE_USER_NAMESPACE',
     'LONGSHORE_DISK_FLOOR_MB',
+    'LONGSHORE_SESSION_DISK_MB',
     'LONGSHORE_CACHE_MB',
   ] as const;
   return Object.fromEntries(names.map((name) => [name, env[name]]));

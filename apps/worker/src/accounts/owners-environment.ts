@@ -20,6 +20,7 @@ export async function ownersEnvironment(own: Environment): Promise<Environment> 
       LONGSHORE_SANDBOX_HIDDEN: sandbox.hidden?.join(delimiter),
       LONGSHORE_SANDBOX_PRIVATE_HOSTS: sandbox.private_hosts?.join(','),
       LONGSHORE_DISK_FLOOR_MB: disk.floor_mb?.toString(),
+      LONGSHORE_SESSION_DISK_MB: disk.session_mb?.toString(),
       LONGSHORE_CACHE_MB: disk.cache_mb?.toString(),
     }),
     ...onlySet(own),

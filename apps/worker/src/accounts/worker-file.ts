@@ -86,7 +86,14 @@ const WorkerFile = z
         private_hosts: z.array(z.string().min(1)).optional(),
       })
       .default({}),
-    disk: z.strictObject({ floor_mb: z.int().min(0).optional(), cache_mb: z.int().min(0).optional() }).default({}),
+    disk: z
+      .strictObject({
+        floor_mb: z.int().min(0).optional(),
+        cache_mb: z.int().min(0).optional(),
+        /** What one session or command may write. */
+        session_mb: z.int().min(1).optional(),
+      })
+      .default({}),
   })
   .superRefine(({ accounts }, context) => {
     if (Object.keys(accounts).length > 64)

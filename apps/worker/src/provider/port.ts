@@ -76,6 +76,8 @@ export interface EnclosureNeeds {
   readonly readable: readonly string[];
   /** Login and session folders of the account: what lies in them is visible to the agent (H35). */
   readonly writable: readonly string[];
+  /** Names of folders in the session's state folder that it writes: the rest of that can only be read. */
+  readonly state?: readonly string[];
   /** Hosts of the provider that no held key leads to: `api.example.com`. */
   readonly hosts: readonly string[];
   /**

@@ -137,6 +137,17 @@ describe('a command on a worker', () => {
     expect(findTrees(farm.worker)).toEqual([]);
   });
 
+  it('ends a command that fills the disk, and tells the limit and the way out', async () => {
+    const { farm, shell } = await aFarm();
+    const job = shell('head -c 60000000 /dev/zero > heap; sync; sleep 300');
+    const worker = await aWorker(farm, { env: { LONGSHORE_SESSION_DISK_MB: '40' } });
+    await worker.until('completed');
+    expect(job.completed).toMatchObject({
+      ended: 'exited',
+      result: { signal: 'SIGKILL', detail: expect.stringMatching(/40 MB .*session_mb/) },
+    });
+  });
+
   it('ends a cancelled command, and does not hear that its Task is paused', async () => {
     const { farm, shell } = await aFarm();
     const [cancelled, paused] = [shell('echo a; sleep 600'), shell('echo b; sleep 1; echo c')];

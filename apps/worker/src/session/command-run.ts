@@ -5,6 +5,7 @@ import { faultOf, type Log } from '../log.js';
 import type { GuardedTree, TreeCommand } from '../process/guarded-tree.js';
 import { startGuarded } from '../process/guardian.js';
 import type { Instant } from '../process/monotonic.js';
+import { GrowthWatch } from '../workspace/disk/growth-watch.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { removeFolder } from '../workspace/remove-folder.js';
 import { type CommandEnd, completeCommand } from './command-run-end.js';
@@ -179,7 +180,14 @@ export class CommandRun implements JobRun {
     const read = Promise.all(
       [tree.stdout, tree.stderr].map((stream) => this.read(stream, new SecretFilter(settings?.secrets), take)),
     );
-    const why = await this.reachEnd(tree, request.timeout_seconds);
+    const growth = new GrowthWatch({ path: this.folder.path, mostBytes: needs.sessionDiskBytes });
+    let overLimit: string | undefined;
+    const full = growth.over.then((detail) => {
+      overLimit = detail;
+      return 'exited' as const;
+    });
+    const why = await this.reachEnd(tree, request.timeout_seconds, full);
+    growth.close();
     const gentle = (why === 'timed_out' || why === 'cancelled') && tree.state !== 'frozen';
     const stopped = await tree.stop(gentle ? {} : { graceMs: 0 });
     clearInterval(alive);
@@ -202,6 +210,7 @@ export class CommandRun implements JobRun {
           complete: written === tail.observedBytes,
         },
         tail: tail.text(settings?.secrets),
+        ...(overLimit === undefined ? {} : { detail: overLimit }),
         isolation: isolationReport(isolation, 0, undefined),
       },
     });
@@ -225,13 +234,17 @@ export class CommandRun implements JobRun {
     await take(secrets.rest());
   }
 
-  /** The first of: its own end, its time, somebody's word. */
-  private async reachEnd(tree: GuardedTree, seconds: number | undefined): Promise<'exited' | 'timed_out' | Wanted> {
+  /** The first of: its own end, its time, what it may write, somebody's word. */
+  private async reachEnd(
+    tree: GuardedTree,
+    seconds: number | undefined,
+    full: Promise<'exited'>,
+  ): Promise<'exited' | 'timed_out' | Wanted> {
     const over = new AbortController();
     const late = seconds === undefined ? never : pause(seconds * 1_000, 'timed_out' as const, { signal: over.signal });
     late.catch(() => undefined);
     try {
-      const ends = [tree.exited.then(() => 'exited' as const), late, this.wanted()];
+      const ends = [tree.exited.then(() => 'exited' as const), late, full, this.wanted()];
       const first = await Promise.race(ends);
       // what somebody wanted in the same moment stands: a lost lease says nothing any more
       return this.ending.cause === 'lost' ? 'lost' : first;

@@ -9,6 +9,7 @@ import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
 import type { ProviderSession } from '../provider/port.js';
 import { withoutSecrets } from '../provider/without-secrets.js';
 import { captureDispatch, packOf } from '../workspace/capture.js';
+import { GrowthWatch } from '../workspace/disk/growth-watch.js';
 import { checkFileReferences } from '../workspace/file-references.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { OwnerNotes } from '../workspace/owner-notes.js';
@@ -46,6 +47,7 @@ interface Ground {
   readonly prepared: Prepared;
   readonly output: OutputRoad;
   readonly usage: UsageSum;
+  readonly growth: GrowthWatch;
 }
 
 type Ran = { readonly slot: SlotAfter } | { readonly end: HandedEnd; readonly reminders: number };
@@ -145,7 +147,17 @@ export class DispatchRun implements JobRun {
       prepared,
       output: new OutputRoad(needs.farm, lease, this.log),
       usage: new UsageSum({ sinceEpoch: lease.epoch, account: prepared.account, prices: needs.accounts.prices }),
+      growth: new GrowthWatch({ path: this.folder.path, mostBytes: needs.sessionDiskBytes }),
     };
+    try {
+      return await this.workOn(ground);
+    } finally {
+      ground.growth.close();
+    }
+  }
+
+  private async workOn(ground: Ground): Promise<SlotAfter> {
+    const { prepared } = ground;
     for (let again: Resumption | undefined; ; ) {
       const ran = await this.runSession(ground, again);
       if ('slot' in ran) return ran.slot;
@@ -201,6 +213,7 @@ export class DispatchRun implements JobRun {
       calls,
       lease,
       ending,
+      overLimit: ground.growth.over,
       silenceMs: needs.silenceMs,
       reminded: again?.count ?? 0,
       secrets,

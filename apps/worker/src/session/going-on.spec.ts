@@ -60,7 +60,7 @@ describe('a session whose process has ended', () => {
   it('ends silent where the provider does not know it any more, with its work', async () => {
     const farm = await StandInController.open();
     const job = farm.add(
-      'steps:\n  - write: {path: a.txt, content: a}\n  - run: {command: "rm ../state/scripted-session.json", must_pass: true}\n  - exit\n',
+      'steps:\n  - write: {path: a.txt, content: a}\n  - run: {command: "rm ../state/scripted/session.json", must_pass: true}\n  - exit\n',
     );
     await (await aWorker(farm)).until('completed');
     expect(job.completed).toMatchObject({ ended: 'silent', result: { detail: expect.stringContaining('no such') } });

@@ -23,6 +23,8 @@ export interface RunNeeds {
   readonly workspaces: Workspaces;
   /** Bytes that the disk keeps free. */
   readonly diskFloorBytes: number;
+  /** Bytes that one job may add to it. */
+  readonly sessionDiskBytes: number;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly accounts: Accounts;
   readonly regain: Regain;

@@ -30,6 +30,7 @@ export function openRunSandbox(
     workspace: folder.work,
     readOnlyWorkspace,
     stateFolder: folder.state,
+    stateWritable: needs?.state ?? [],
     ownFolder: folder.sandbox,
     readable: [...settings.readable, ...(needs?.readable ?? [])],
     writable: needs?.writable ?? [],

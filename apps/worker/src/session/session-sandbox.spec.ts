@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import { aSandbox } from '../../../../test/support/a-sandbox.js';
 import { aWorker, type TestWorker } from '../../../../test/support/a-worker.js';
 import { StandInController } from '../../../../test/support/stand-in-controller.js';
@@ -80,6 +81,17 @@ describe('a session behind walls', () => {
     expect(read).not.toMatch(/private|the plan of another|bundles|of-the-environment/);
     expect(wrote).toContain('owner.json');
     expect(wrote).toMatch(/Read-only|nonexistent|Permission/i);
+  });
+
+  it('is ended when it fills the disk, wherever it writes, with the limit and the way out told and its work handed in', async () => {
+    const farm = await StandInController.open();
+    const fill = 'echo work > a.txt; head -c 60000000 /dev/zero > /tmp/heap; sync; sleep 300';
+    const job = farm.add(script(run(fill), green));
+    const worker = await aWorker(farm, { env: { ...walled, LONGSHORE_SESSION_DISK_MB: '40' } });
+    await worker.until('completed');
+    expect(job.completed).toMatchObject({ ended: 'crashed', result: { commit: expect.any(String) } });
+    const { detail } = z.object({ detail: z.string() }).parse(job.completed?.result);
+    expect(detail).toMatch(/40 MB .*session_mb/);
   });
 
   it('H28 refuses a real agent where there are no walls, and says at every start when its owner allows it', async () => {

@@ -17,6 +17,8 @@ interface WatchNeeds {
   readonly calls: MemberCalls;
   readonly lease: HeldLease;
   readonly ending: Ending;
+  /** It took more of the machine than it may: a sentence for the farm. */
+  readonly overLimit: Promise<string>;
   readonly silenceMs: number;
   /** Reminders that the session had before, in another process. */
   readonly reminded: number;
@@ -51,6 +53,7 @@ export class SessionWatch {
     this.told = needs.reminded;
     void calls.whenHandedOver.then(() => this.afterHandover());
     void ending.reached.then(() => this.afterEnding());
+    void needs.overLimit.then((detail) => this.afterLimit(detail));
     lease.on('steer', (orders) => void this.steer(orders));
     lease.on('interrupt', () => {
       if (!this.over) void needs.session.interrupt();
@@ -128,6 +131,15 @@ export class SessionWatch {
     if (cause === undefined) return;
     if (cause !== 'lost' && calls.handover !== undefined) this.decide({ ended: 'handover', handover: calls.handover });
     else this.decide({ ended: cause });
+  }
+
+  private async afterLimit(detail: string): Promise<void> {
+    const { calls, session } = this.needs;
+    if (this.over) return;
+    // what it still writes counts against the machine
+    await session.tree.freeze();
+    await calls.settled();
+    if (calls.handover === undefined) this.decide({ ended: 'crashed', detail });
   }
 
   /** The session failed or is gone: a call may still be on its way that hands over. */

@@ -45,7 +45,7 @@ export interface DispatchFolder {
   readonly scratch: string;
   /** Our GIT_DIR, beside the workspace and out of the agent's reach (H2). */
   readonly git: string;
-  /** The adapter's own files: what the agent may write, too. */
+  /** The adapter's own files: some of its folders are the agent's to write. */
   readonly state: string;
   /** The sandbox's own, beside all that an agent may write (E2). */
   readonly sandbox: string;

@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { FarmError } from '#contracts';
+import { makePrivateFolder } from '../../private-file.js';
 import { childMain } from '../child-main.js';
 import type { TreeCommand } from '../guarded-tree.js';
 import {
@@ -117,12 +118,19 @@ async function mountsOf(
   const { workspace, stateFolder, readOnlyWorkspace } = rules;
   const last: readonly Mount[] = [
     { kind: readOnlyWorkspace === true ? 'read' : 'write', at: workspace, from: await realpath(workspace) },
-    { kind: 'write', at: stateFolder, from: await realpath(stateFolder) },
+    { kind: 'read', at: stateFolder, from: await realpath(stateFolder) },
+    ...(await stateMounts(rules)),
   ];
   const mounts = lastOfEach([...shown, ...covers, ...last]);
   await refuseReach(rules.ownFolder, mounts);
   await refusePlanted(mounts);
   return mounts;
+}
+
+async function stateMounts({ stateFolder, stateWritable = [] }: SandboxRules): Promise<readonly Mount[]> {
+  const own = stateWritable.map((name) => join(stateFolder, name));
+  for (const path of own) await makePrivateFolder(path);
+  return writeMounts(own);
 }
 
 async function writeMounts(paths: readonly string[]): Promise<readonly Mount[]> {

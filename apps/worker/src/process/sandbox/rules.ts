@@ -16,8 +16,10 @@ export interface SandboxRules {
   readonly workspace: string;
   /** The workspace can be read only (`read_only` of a workflow). */
   readonly readOnlyWorkspace?: boolean;
-  /** The adapter's own folder outside the workspace, 0700. All of it can be written inside. */
+  /** The adapter's own folder outside the workspace, 0700: what the worker lays there can be read inside, and not changed. */
   readonly stateFolder: string;
+  /** Names of folders in it that the session's program keeps its login and its memory in: made, and writable inside. */
+  readonly stateWritable?: readonly string[];
   /**
    * Where the sandbox keeps its own: it is made, 0700, in a folder that is there. Beneath nothing that can be written inside: what
    * an agent could put in its place, the next opening of the same folder would mount (E2).

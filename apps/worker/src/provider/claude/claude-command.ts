@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { TreeCommand } from '../../process/guarded-tree.js';
 import type { SessionRequest } from '../port.js';
-import { ownersConfig } from './claude-needs.js';
+import { ownConfig, ownersConfig } from './claude-needs.js';
 
 /**
  * Built-in tools that a member may use. An allow list, because each version brings new ways around the team: sub-agents, messages
@@ -90,7 +90,7 @@ export function claudeCommand(request: SessionRequest, session: string, mcpFile:
  * in the keychain, under a name that this variable would change.
  */
 function configOf({ account, environment, stateFolder }: SessionRequest): Readonly<Record<string, string>> {
-  if (Object.keys(account?.secrets ?? {}).length > 0) return { CLAUDE_CONFIG_DIR: join(stateFolder, 'claude') };
+  if (Object.keys(account?.secrets ?? {}).length > 0) return { CLAUDE_CONFIG_DIR: join(stateFolder, ownConfig) };
   const folder = process.platform === 'linux' ? ownersConfig(environment) : undefined;
   return folder === undefined ? {} : { CLAUDE_CONFIG_DIR: folder };
 }

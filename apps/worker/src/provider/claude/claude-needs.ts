@@ -26,10 +26,14 @@ export async function claudeNeeds(
   return {
     readable: file === undefined ? [] : await foldersOfProgram(file),
     writable: login !== undefined && (await isThere(login)) ? [login] : [],
+    state: [ownConfig],
     hosts: held.length > 0 ? [] : hostsOf(account?.upstream),
     keys: held,
   };
 }
+
+/** Of a session with a key: where it keeps logins and sessions, in its state folder. */
+export const ownConfig = 'claude';
 
 /** Where the login of the machine's owner lies; inside a sandbox the home is another. */
 export function ownersConfig({ HOME }: Readonly<Record<string, string>>): string | undefined {

@@ -10,6 +10,9 @@ import type { SessionRequest } from '../port.js';
 /** Where OpenAI's models are asked. */
 export const openaiUrl = 'https://api.openai.com/v1';
 
+/** The folder in a session's state folder that is its CODEX_HOME. */
+export const sessionHomeName = 'codex';
+
 interface SessionHome {
   readonly path: string;
   /** The account is logged in; else it has a key, or none is needed. */
@@ -29,7 +32,7 @@ export async function makeSessionHome({
   environment,
   account,
 }: Pick<SessionRequest, 'stateFolder' | 'environment' | 'account'>): Promise<SessionHome> {
-  const path = join(stateFolder, folderName);
+  const path = join(stateFolder, sessionHomeName);
   // a session that goes on finds what its agent left there
   await makePrivateFolder(path);
   const copy = join(path, loginName);
@@ -62,7 +65,7 @@ export function removeFromHome(home: string, name: string): void {
  * the tokens of the same account come back, with a later time that has been, and only in the place of those that were lent.
  */
 async function giveLoginBack(login: string, stateFolder: string, lent: string): Promise<void> {
-  const renewed = await readFileBeneath(stateFolder, `${folderName}/${loginName}`, largestLogin);
+  const renewed = await readFileBeneath(stateFolder, `${sessionHomeName}/${loginName}`, largestLogin);
   if (renewed === undefined || renewed === lent || (await readIfThere(login)) !== lent) return;
   const before = Lent.parse(JSON.parse(lent));
   const { tokens, last_refresh } = Renewed.parse(JSON.parse(renewed));
@@ -73,7 +76,6 @@ async function giveLoginBack(login: string, stateFolder: string, lent: string): 
   await writePrivateFile(login, JSON.stringify(after));
 }
 
-const folderName = 'codex';
 const loginName = 'auth.json';
 const largestLogin = 64 * 1024;
 

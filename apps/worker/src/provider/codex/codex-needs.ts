@@ -1,6 +1,6 @@
 import type { AvailabilityWish, EnclosureNeeds } from '../port.js';
 import { findProgram, foldersOfProgram } from '../program-files.js';
-import { openaiUrl } from './codex-home.js';
+import { openaiUrl, sessionHomeName } from './codex-home.js';
 
 /** For a login that lies in a folder: the model, and where the login renews itself. */
 const loginHosts = ['chatgpt.com', 'auth.openai.com', 'api.openai.com'];
@@ -16,6 +16,7 @@ export async function codexNeeds(
     readable: file === undefined ? [] : await foldersOfProgram(file),
     // its login is lent to each session in a folder of the session's own
     writable: [],
+    state: [sessionHomeName],
     hosts: secrets.length > 0 ? [] : hostsOf(account?.upstream),
     keys: secrets.map((secret) => ({ secret, header: 'authorization', prefix: 'Bearer ', upstream: openaiUrl })),
   };

@@ -143,7 +143,7 @@ steps:
     const session = await start('steps: [hang]', {
       // Called when all is laid out and nothing has been started.
       enclosure(command) {
-        for (const file of readdirSync(join(workspace, '.state')))
+        for (const file of readdirSync(join(workspace, '.state')).filter((name) => name.startsWith('member-door')))
           modes.push(statSync(join(workspace, '.state', file)).mode);
         return command;
       },

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limits } from '#contracts';
+import { makePrivateFolder } from '../../private-file.js';
 import { childMain } from '../../process/child-main.js';
 import type { GuardedTree, TreeCommand, TreeEnd } from '../../process/guarded-tree.js';
 import { startGuarded } from '../../process/guardian.js';
@@ -15,14 +16,17 @@ type Answer = 'delivered' | 'not_running' | 'uncertain';
 type Question = Extract<ScriptedOrder, { id: number }>;
 type WithoutId<Order> = Order extends Question ? Omit<Order, 'id'> : never;
 
+const memoryFolder = 'scripted';
+
 /** No model: does the steps of a YAML script that the prompt holds. The embedded default, the demo, the tests. */
 export const scriptedProvider: Provider = {
   name: 'scripted',
   resumes: true,
   availability: async () => ({ usable: true }),
-  enclosureNeeds: async () => ({ readable: ownFiles(), writable: [], hosts: [], keys: [] }),
+  enclosureNeeds: async () => ({ readable: ownFiles(), writable: [], state: [memoryFolder], hosts: [], keys: [] }),
 
   async start(request) {
+    await makePrivateFolder(join(request.stateFolder, memoryFolder));
     // A file and not the environment: the agent's own shells inherit that (H34).
     const doorFile = join(request.stateFolder, `member-door-${randomUUID()}.json`);
     await writeFile(doorFile, JSON.stringify(request.memberDoor), { mode: 0o600, flag: 'wx' });
@@ -80,7 +84,7 @@ class ScriptedProviderSession implements ProviderSession {
       input: request.input,
       epoch: request.marker.epoch,
       door_file: doorFile,
-      memory_file: join(request.stateFolder, 'scripted-session.json'),
+      memory_file: join(request.stateFolder, memoryFolder, 'session.json'),
       ...(request.resume === undefined ? {} : { ref: request.resume.ref }),
     });
   }
