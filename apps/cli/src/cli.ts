@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { FarmError } from '#contracts';
 import { addCatalogue } from './commands/add-catalogue.js';
 import { addAuditVerify } from './commands/audit/audit-verify.js';
+import { addCompletion } from './commands/completion.js';
 import { addDemo } from './commands/demo/add-demo.js';
 import { addDoctor } from './commands/doctor/add-doctor.js';
 import { CommandFailed, type Frame } from './commands/frame.js';
@@ -60,6 +61,7 @@ function buildProgram(frame: Frame): Command {
   addCatalogue(program, frame);
   addAuditVerify(program, frame);
   addWorkflowImport(program, frame);
+  addCompletion(program, frame);
   return program;
 }
 

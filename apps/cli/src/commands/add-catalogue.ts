@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import { commandWords } from '../arguments/command-words.js';
 import { type ArgumentField, argumentFields } from '../arguments/fields.js';
 import { readInput } from '../arguments/read-input.js';
@@ -20,7 +20,7 @@ function addEntry(program: Command, frame: Frame, { contract, changes, columns }
   const flagged = fields.filter((field) => !contract.positional.includes(field.name));
   const command = commandAt(program, commandWords(contract)).description(contract.summary);
   // Optional for commander: they may come with --input, and the schema tells what is missing.
-  for (const field of positional) command.argument(`[${field.name}]`);
+  for (const field of positional) command.addArgument(argumentOf(field));
   for (const field of flagged) command.addOption(optionOf(field));
   if (fields.length > 0) command.option('--input <file>', 'the whole input as JSON from a file, or `-` for stdin');
   if (changes) {
@@ -45,6 +45,13 @@ function addEntry(program: Command, frame: Frame, { contract, changes, columns }
   });
 }
 
+function argumentOf({ name, choices, nullable }: ArgumentField): Argument {
+  const argument = new Argument(`[${name}]`);
+  return choices === undefined ? argument : argument.choices(orNone(choices, nullable));
+}
+
+const orNone = (choices: readonly string[], nullable: boolean) => (nullable ? [...choices, 'none'] : [...choices]);
+
 function optionOf(field: ArgumentField): Option {
   const about = [
     field.required ? 'required' : '',
@@ -58,5 +65,5 @@ function optionOf(field: ArgumentField): Option {
   if (field.shape === 'list') {
     return option.argParser<readonly string[]>((value, earlier = []) => [...earlier, value]);
   }
-  return field.choices === undefined ? option : option.choices([...field.choices]);
+  return field.choices === undefined ? option : option.choices(orNone(field.choices, field.nullable));
 }
