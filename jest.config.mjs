@@ -20,7 +20,7 @@ export default {
       '<rootDir>/apps/**/*.spec.ts',
       '<rootDir>/test/house/**/*.spec.ts',
     ]),
-    project('e2e', ['<rootDir>/test/e2e/**/*.spec.ts']),
+    project('e2e', ['<rootDir>/test/e2e/**/*.spec.ts', '<rootDir>/test/conformance/**/*.spec.ts']),
     project('providers', ['<rootDir>/test/providers/**/*.spec.ts']),
   ],
 };
