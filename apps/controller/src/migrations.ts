@@ -1,6 +1,7 @@
 import {
   accessMigration,
   auditSealMigration,
+  gateConsentMigration,
   identityMigration,
   personsMigration,
   workerRefusesMigration,
@@ -22,6 +23,7 @@ export const migrations: readonly Migration[] = [
   leaseCountMigration,
   workerRefusesMigration,
   accessMigration,
+  gateConsentMigration,
   personsMigration,
   auditSealMigration,
 ];

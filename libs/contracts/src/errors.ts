@@ -1,4 +1,4 @@
-import type { Proposal } from './proposal.js';
+import type { ConfirmedReceipt, Proposal } from './proposal.js';
 
 /**
  * Who must act on an error: the caller changes the call, an admin mends the farm, nobody (it is retried by itself), or us (a bug).
@@ -100,6 +100,8 @@ export interface FieldError {
 interface FarmErrorExtras {
   readonly fields?: readonly FieldError[];
   readonly proposal?: Proposal;
+  /** Of the call that was done already (A6.17). */
+  readonly receipt?: ConfirmedReceipt;
   /** What the caller may do next, in one sentence. */
   readonly hint?: string;
   readonly retryAfterMs?: number;
@@ -116,6 +118,7 @@ export class FarmError extends Error {
   override readonly name = 'FarmError';
   readonly fields: readonly FieldError[] | undefined;
   readonly proposal: Proposal | undefined;
+  readonly receipt: ConfirmedReceipt | undefined;
   readonly hint: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly kept: boolean;
@@ -128,6 +131,7 @@ export class FarmError extends Error {
     super(`${code}: ${detail}`, extras.cause === undefined ? undefined : { cause: extras.cause });
     this.fields = extras.fields;
     this.proposal = extras.proposal;
+    this.receipt = extras.receipt;
     this.hint = extras.hint;
     this.retryAfterMs = extras.retryAfterMs;
     this.kept = extras.kept ?? false;

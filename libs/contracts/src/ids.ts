@@ -17,6 +17,8 @@ export const PersonId = short('p');
 export const SessionId = short('s');
 /** A service token. */
 export const ServiceId = short('v');
+/** What a person is asked to approve. */
+export const ApprovalId = short('ap');
 /** A Command Run, as members and people call it. */
 export const CommandId = short('c');
 /** A Dispatch, a Command Run or another job: one id for the lease and for what it executes. */
@@ -54,4 +56,5 @@ export const newCommandId = (): string => shortId('c');
 export const newPersonId = (): string => shortId('p');
 export const newSessionId = (): string => shortId('s');
 export const newServiceId = (): string => shortId('v');
+export const newApprovalId = (): string => shortId('ap');
 export const newId = (): string => randomUUID();

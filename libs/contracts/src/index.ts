@@ -1,3 +1,4 @@
+export { ApprovalState, ApprovalView, approvalDecide, approvalList } from './approvals.js';
 export { AuditFault, auditList, auditVerify } from './audit.js';
 export { bells, objectPaths } from './bells.js';
 export { canonicalJson } from './canonical-json.js';
@@ -32,6 +33,7 @@ export {
   TokenRequest,
 } from './identity.js';
 export {
+  ApprovalId,
   AuthoredId,
   BootId,
   CommandId,
@@ -40,6 +42,7 @@ export {
   Label,
   Labels,
   LeaseId,
+  newApprovalId,
   newCommandId,
   newId,
   newPersonId,
@@ -141,7 +144,7 @@ export {
   whoami,
 } from './persons.js';
 export { problemTypes } from './problems.js';
-export { Change, type Preview, Proposal } from './proposal.js';
+export { Change, ConfirmedReceipt, type Preview, Proposal } from './proposal.js';
 export {
   EgressHost,
   GitRef,

@@ -63,6 +63,8 @@ export const limits = {
   confirmTtlSeconds: 300,
   pendingConfirmations: 64,
   proposalChangesShown: 20,
+  /** How long a person may take to approve what an agent proposed. */
+  approvalSeconds: 24 * 3600,
   // processes
   stopGraceMs: 10_000,
   /** Processes and threads of one session. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ApprovalId } from './ids.js';
 
 /** One thing that a mutation would change. `before` is null for what it would make, `after` for what it would end. */
 export const Change = z.strictObject({ id: z.string(), before: z.unknown(), after: z.unknown() });
@@ -23,6 +24,15 @@ export const Proposal = z.strictObject({
   /** Of the token. */
   expires_at: z.iso.datetime().optional(),
   /** A person must approve this first (A1.9). */
-  approval_id: z.string().optional(),
+  approval_id: ApprovalId.optional(),
 });
 export type Proposal = Readonly<z.output<typeof Proposal>>;
+
+/** What is kept of a confirmed call that was done: its token asks for this and does nothing a second time (A6.17). */
+export const ConfirmedReceipt = z.strictObject({
+  outcome: z.literal('ok'),
+  done_at: z.iso.datetime(),
+  /** What the call answered; not there where it was a secret, which is shown once (H41). */
+  result: z.unknown().optional(),
+});
+export type ConfirmedReceipt = Readonly<z.output<typeof ConfirmedReceipt>>;

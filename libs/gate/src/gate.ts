@@ -1,4 +1,4 @@
-import { FarmError, type FarmErrorCode, limits } from '#contracts';
+import { FarmError, type FarmErrorCode } from '#contracts';
 import {
   claimReceipt,
   type Database,
@@ -9,8 +9,9 @@ import {
   type Transaction,
 } from '#store';
 import type { AccessRows } from './access/access-rows.js';
-import { needsConfirmation, propose } from './access/confirmation.js';
+import { type Asked, Confirmations, type Consent, NotAsProposed, type Presented } from './access/confirmation.js';
 import { type Asker, exposureOf } from './access/exposure.js';
+import { type GateRules, gateRules } from './access/gate-rules.js';
 import { openAccess, Withdrawn } from './access/open-access.js';
 import { AuditTrail } from './audit/audit-trail.js';
 import { farmErrorOf } from './farm-error-of.js';
@@ -18,7 +19,7 @@ import { invalidInput } from './input-errors.js';
 import type { InputHasher } from './keys/farm-keys.js';
 import type { Metrics } from './metrics.js';
 import type { Attempt, Call, Operation, ReadInput, SharedCall } from './operation.js';
-import type { Door, JobClaims, Principal } from './principal.js';
+import { callerOf, type Door, type JobClaims, type Principal } from './principal.js';
 import type { Registry } from './registry.js';
 
 export interface GateCall {
@@ -43,16 +44,6 @@ export interface Gate<Services> {
   offeredTo(asker: Asker): Promise<readonly Operation<Services>[]>;
 }
 
-/** Numbers of the gate that the farm's file may set (A3c.8). */
-export interface GateRules {
-  /** How long a proposal's token lives. */
-  readonly confirmTtlSeconds: number;
-  /** Live proposals of one caller. */
-  readonly maxPendingConfirmations: number;
-  /** Changes that a proposal lists; their true number stands beside. */
-  readonly proposalChangesShown: number;
-}
-
 export interface GateOptions<Services> {
   readonly registry: Registry<Services>;
   readonly services: Services;
@@ -75,12 +66,6 @@ export function openGate<Services>(options: GateOptions<Services>): Gate<Service
   return new OpenGate(options);
 }
 
-export const gateRules: GateRules = {
-  confirmTtlSeconds: limits.confirmTtlSeconds,
-  maxPendingConfirmations: limits.pendingConfirmations,
-  proposalChangesShown: limits.proposalChangesShown,
-};
-
 /** Calls that share a transaction at most; how long they may keep the next ones waiting. */
 const sharing = { most: 64, lateMs: 50 } as const;
 
@@ -96,6 +81,14 @@ interface Judged<Services> {
   readonly rows: AccessRows;
 }
 
+/** What every step before let through, on its way through step 5. */
+interface Running<Services> extends Asked<Services> {
+  /** By which rows it was let through. */
+  readonly rows: AccessRows;
+  readonly trail: AuditTrail;
+  readonly consent: Consent | undefined;
+}
+
 type Step = 'exposure' | 'input' | 'class' | 'confirmation' | 'run';
 
 class OpenGate<Services> implements Gate<Services> {
@@ -103,13 +96,13 @@ class OpenGate<Services> implements Gate<Services> {
   private readonly calls;
   /** Calls of one operation go together; those of another go beside them, on a connection of their own. */
   private readonly shares;
-  private readonly rules;
+  private readonly confirmations;
   private readonly access;
 
   constructor(private readonly options: GateOptions<Services>) {
-    this.rules = options.rules ?? gateRules;
-    const { metrics } = options;
-    this.access = openAccess(options.database);
+    const { database, inputs, metrics, rules = gateRules } = options;
+    this.confirmations = new Confirmations({ database, inputs, rules });
+    this.access = openAccess(database);
     this.refusals = metrics.counter(
       'longshore_gate_refusals_total',
       'Calls that the gate refused, by door, step and code.',
@@ -130,8 +123,8 @@ class OpenGate<Services> implements Gate<Services> {
   }
 
   async call(request: GateCall): Promise<unknown> {
-    const judged = await this.expose(request);
-    const { operation } = judged;
+    const presented = await this.takeToken(request);
+    const { operation, rows } = await this.expose(request);
     const read = this.readInput(operation, request);
     if (operation.access.class === 'send')
       throw this.refuse(request, 'class', new FarmError('send_refused'), operation);
@@ -140,11 +133,13 @@ class OpenGate<Services> implements Gate<Services> {
       this.options.inputs,
     );
     const call = this.callOf(request, trail);
-    await this.confirm(operation, read, call, request);
+    const asked = { operation, read, call };
+    const consent = await this.confirm(asked, request, presented);
     try {
-      return await this.run(judged, read, call, trail);
+      return await this.run({ ...asked, rows, trail, consent });
     } catch (error) {
       if (error instanceof Withdrawn) throw this.refuse(request, 'exposure', new FarmError('not_available'));
+      if (error instanceof NotAsProposed) throw this.refuse(request, 'confirmation', error.refusal, operation);
       throw error;
     }
   }
@@ -164,6 +159,16 @@ class OpenGate<Services> implements Gate<Services> {
     };
   }
 
+  /** Before step 1: whatever ends the call, the token is burned (A6.11). */
+  private async takeToken({ confirmationToken }: GateCall): Promise<Presented | undefined> {
+    if (confirmationToken === undefined) return undefined;
+    try {
+      return await this.confirmations.take(confirmationToken);
+    } catch (error) {
+      throw farmErrorOf(error);
+    }
+  }
+
   /** Step 1. A name that does not exist is answered like one that is hidden (A5.2); the input is not looked at (A5.11). */
   private async expose(request: GateCall): Promise<Judged<Services>> {
     const operation = this.options.registry.find(request.name);
@@ -180,6 +185,8 @@ class OpenGate<Services> implements Gate<Services> {
 
   /** Step 2. */
   private readInput(operation: Operation<Services>, request: GateCall): ReadInput<Services> {
+    const misplaced = misplacedConsent(request);
+    if (misplaced) throw this.refuse(request, 'input', misplaced, operation);
     const outcome = operation.readInput(request.input);
     if (outcome.ok) return outcome.read;
     throw this.refuse(request, 'input', invalidInput(operation.contract.input, outcome.issues), operation);
@@ -187,80 +194,86 @@ class OpenGate<Services> implements Gate<Services> {
 
   /** Step 4. */
   private async confirm(
-    operation: Operation<Services>,
-    read: ReadInput<Services>,
-    call: Call<Services>,
+    asked: Asked<Services>,
     request: GateCall,
-  ): Promise<void> {
-    if (!needsConfirmation(operation, call, request.confirm === true)) return;
+    presented: Presented | undefined,
+  ): Promise<Consent | undefined> {
     try {
-      await propose(operation, read, call, this.options.database, this.rules.proposalChangesShown);
+      return await this.confirmations.judge(asked, request.confirm === true, presented);
     } catch (error) {
-      throw this.refuse(request, 'confirmation', this.faultOr(error, operation), operation);
+      throw this.refuse(request, 'confirmation', this.faultOr(error, asked.operation), asked.operation);
     }
   }
 
   /** Step 5. */
-  private async run(
-    judged: Judged<Services>,
-    read: ReadInput<Services>,
-    call: Call<Services>,
-    trail: AuditTrail,
-  ): Promise<unknown> {
-    const { operation } = judged;
+  private async run(running: Running<Services>): Promise<unknown> {
+    const { operation, call, trail } = running;
     try {
-      const output = await this.untilFinal(judged, read, call, trail);
+      const output = await this.untilFinal(running);
       this.calls.add({ operation: operation.name, outcome: 'ok' });
       return output;
     } catch (error) {
-      if (error instanceof Withdrawn) throw error;
-      const failure = this.faultOr(error, operation);
+      if (error instanceof Withdrawn || error instanceof NotAsProposed) throw error;
+      // What a rule throws because its caller has gone says nothing of the rule.
+      const isItsGoing = hasGone(operation, call) && farmErrorOf(error).code === 'internal';
+      const failure = isItsGoing ? new FarmError('cancelled') : this.faultOr(error, operation);
       this.calls.add({ operation: operation.name, outcome: failure.code });
       if (isAudited(operation)) await this.auditFailure(trail, failure.code);
       throw failure;
     }
   }
 
-  private async untilFinal(
-    { operation, rows }: Judged<Services>,
-    read: ReadInput<Services>,
-    call: Call<Services>,
-    trail: AuditTrail,
-  ): Promise<unknown> {
+  private async untilFinal(running: Running<Services>): Promise<unknown> {
+    const { operation, read, call, trail } = running;
     // Workers' calls alone: what an agent may do is read for each of its calls.
     const share = call.door === 'node' ? this.shares.get(operation.name) : undefined;
-    let judged: Judged<Services> = { operation, rows };
+    let { rows } = running;
     let work: ((tx: Transaction) => Promise<Attempt>) | undefined;
     for (;;) {
       trail.restart();
-      let attempt = await share?.({ read, call, trail, rows: judged.rows });
+      let attempt = await share?.({ read, call, trail, rows });
       if (!attempt) {
         trail.restart();
-        work ??= await read.prepare(call);
-        attempt = await this.alone(judged, read, call, trail, work);
+        work ??= await this.prepare(running);
+        attempt = await this.alone({ ...running, rows }, work);
       }
       if (!attempt.wait) return attempt.output;
       await attempt.wait();
-      judged = { operation, rows: await this.access.snapshot(call) };
+      rows = await this.access.snapshot(call);
     }
   }
 
-  private alone(
-    { operation, rows }: Judged<Services>,
-    { value }: ReadInput<Services>,
-    call: Call<Services>,
-    trail: AuditTrail,
-    work: (tx: Transaction) => Promise<Attempt>,
-  ): Promise<Attempt> {
+  /** What was confirmed is compared with what would be done now, before any of it is done (A6.16). */
+  private async prepare(running: Running<Services>): Promise<(tx: Transaction) => Promise<Attempt>> {
+    const { operation, read, call, consent } = running;
+    if (!consent) return await read.prepare(call);
+    const check = (tx: Transaction) => this.confirmations.check(tx, consent, running);
+    if (operation.actsInPrepare) {
+      await this.options.database.transaction(check);
+      return await read.prepare(call);
+    }
+    const work = await read.prepare(call);
+    return async (tx) => {
+      await check(tx);
+      return await work(tx);
+    };
+  }
+
+  private alone(running: Running<Services>, work: (tx: Transaction) => Promise<Attempt>): Promise<Attempt> {
+    const { operation, read, call, trail, rows, consent } = running;
     const { database } = this.options;
     if (operation.access.class === 'read') return database.reading(work);
     const receipt = receiptOf(operation, call);
     return database.transaction(async (tx) => {
-      const [, attempt] = await sentTogether([
+      const [, , attempt] = await sentTogether([
         this.access.stillOffered(tx, operation, call, rows),
-        receipt ? this.once(operation, receipt, call, trail, tx, work, value) : work(tx),
+        consent && this.confirmations.beginReceipt(tx, consent),
+        receipt ? this.once(operation, receipt, call, trail, tx, work, read.value) : work(tx),
       ]);
       if (!receipt && !attempt.wait && isAudited(operation)) AuditTrail.write(tx, [trail]);
+      if (consent) this.confirmations.keepReceipt(tx, consent, operation, attempt.output);
+      // The last moment before COMMIT is sent: from there on it is kept (A7.10).
+      if (hasGone(operation, call)) throw new FarmError('cancelled');
       return attempt;
     });
   }
@@ -335,6 +348,25 @@ class OpenGate<Services> implements Gate<Services> {
     if (failure.code === 'invalid_output' || failure.code === 'internal') this.options.onFault?.(error, operation.name);
     return failure;
   }
+}
+
+/** People say `confirm`, agents show a token: each is an unknown field to the other (A1.8, A6.18). */
+function misplacedConsent({ principal, door, confirm, confirmationToken }: GateCall): FarmError | undefined {
+  const { class: by } = callerOf(principal, door);
+  if (by !== 'user' && confirm !== undefined)
+    return new FarmError('invalid_input', 'Only a person says `confirm`; an agent shows its confirmation token', {
+      fields: [{ path: '/confirm', rule: 'unknown_field' }],
+    });
+  if (by !== 'agent' && confirmationToken !== undefined)
+    return new FarmError('invalid_input', 'Only an agent shows a confirmation token; a person says `confirm`', {
+      fields: [{ path: '/confirmation_token', rule: 'unknown_field' }],
+    });
+  return undefined;
+}
+
+/** A lease's end is told by machines that come and go: theirs are not undone (T14). */
+function hasGone({ access }: Operation<unknown>, { signal }: Call<unknown>): boolean {
+  return access.class === 'mutate' && signal.aborted;
 }
 
 /** Mutations that were let through, and what always is (A7.6). */

@@ -1,6 +1,8 @@
 export type { AccessRows, Setting, SettingOwner, Settings } from './access/access-rows.js';
 export { type AllowedFile, applyAllowed } from './access/allowed-rows.js';
+export { decideApproval, forgetApprovals, listApprovals, previewDecision } from './access/approvals.js';
 export { type Asker, type Exposure, exposureOf } from './access/exposure.js';
+export { type GateRules, gateRules } from './access/gate-rules.js';
 export { type AccessSource, openAccess } from './access/open-access.js';
 export { AuditLog, sequenceOf } from './audit/audit-log.js';
 export { FirstBeats } from './audit/first-beats.js';
@@ -8,7 +10,7 @@ export { DefinitionError, type DefinitionFault } from './definition/definition-e
 export type { JsonSchema } from './definition/json-schema.js';
 export { cliPathOf, reservedFields } from './definition/names.js';
 export { farmErrorOf } from './farm-error-of.js';
-export { type Gate, type GateCall, type GateRules, gateRules, openGate } from './gate.js';
+export { type Gate, type GateCall, openGate } from './gate.js';
 export { ensureFirstPerson } from './identity/first-person.js';
 export { type Audience, type Authenticated, Identity, type MintNats } from './identity/identity.js';
 export type { Invitation } from './identity/join-tickets.js';
@@ -22,6 +24,7 @@ export { type Counter, Metrics } from './metrics.js';
 export { identityMigration } from './migrations/0002-identity.js';
 export { workerRefusesMigration } from './migrations/0011-worker-refuses.js';
 export { accessMigration } from './migrations/0012-access.js';
+export { gateConsentMigration } from './migrations/0014-gate-consent.js';
 export { personsMigration } from './migrations/0017-persons.js';
 export { auditSealMigration } from './migrations/0019-audit-seal.js';
 export { openApiOf } from './openapi.js';
@@ -46,6 +49,7 @@ export {
   type PersonPrincipal,
   type PersonRole,
   type Principal,
+  type SystemPrincipal,
   type WorkerPrincipal,
 } from './principal.js';
 export { type Registry, registryOf } from './registry.js';

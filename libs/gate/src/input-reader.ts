@@ -23,9 +23,10 @@ export class InputReader<Services, Input extends z.ZodType, Output extends z.Zod
     if (!parsed.success) return { ok: false, issues: parsed.error.issues };
     const input = parsed.data;
     const { rule } = this;
-    const { preview } = rule;
+    const { preview, lock } = rule;
     const read: ReadInput<Services> = {
       value: input,
+      ...(lock && { lock: (call, tx) => lock(input, call, tx) }),
       ...(preview && { preview: (call, tx) => preview(input, call, tx) }),
       prepare: async (call) => {
         const prepared: unknown = await rule.prepare?.(input, call);

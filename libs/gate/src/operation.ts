@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Contract, InputOf, OutputOf, Preview } from '#contracts';
 import type { Transaction } from '#store';
 import { checkDefinition } from './definition/check-definition.js';
-import { type JsonSchema, schemasOf } from './definition/json-schema.js';
+import { type JsonSchema, schemasOf, versionOf } from './definition/json-schema.js';
 import { InputReader } from './input-reader.js';
 import type { Door, JobClaims, PersonRole, Principal } from './principal.js';
 
@@ -31,6 +31,12 @@ export interface Access {
   readonly idempotent?: boolean;
   /** The answer holds a one-time secret: it is never kept in a receipt (H41). */
   readonly answer?: 'secret';
+  /** What an agent proposes waits for a person who approves it; the agent's own second look does not suffice (A1.9). */
+  readonly approval?: 'person';
+  /** The plugin that it is of: the operation is named `<plugin>.<name>`. */
+  readonly plugin?: string;
+  /** The farm itself may run it, by the door `internal`, where nobody confirms (A1.7). */
+  readonly internal?: true;
 }
 
 /** What a call leaves in the audit beside its own row. */
@@ -71,7 +77,8 @@ export interface Call<Services> {
  * The rule behind a contract.
  *
  *  prepare  disk, git, waiting: outside any transaction, safe to repeat
- *  preview  says what `run` would do; read only
+ *  lock     takes the locks that `run` takes: before a confirmed call looks once more at what it would change (A6.16)
+ *  preview  says what `run` would do, all of it; read only
  *  run      everything that changes, in one transaction with its audit row; READ ONLY for class read (A2.11, A7.8)
  *  waits    for a long poll: an attempt that it lets wait leaves no audit row
  *  together does for several calls of one moment what `run` does for one, in one transaction; for the job catalogue, whose calls have no
@@ -79,7 +86,10 @@ export interface Call<Services> {
  */
 export interface Rule<Services, Input, Output, Prepared> {
   prepare?(input: Input, call: Call<Services>): Promise<Prepared>;
+  lock?(input: Input, call: Call<Services>, tx: Transaction): Promise<void>;
   preview?(input: Input, call: Call<Services>, tx: Transaction): Promise<Preview>;
+  /** The effect is had in `prepare`: what was proposed is compared before it, and not in the transaction after it. */
+  readonly actsInPrepare?: true;
   run(input: Input, prepared: Prepared, call: Call<Services>, tx: Transaction): Promise<Output>;
   /** An answer that may wait for a better one: what to wait for, outside any transaction, before `run` is tried again. */
   waits?(input: Input, output: Output, call: Call<Services>): (() => Promise<void>) | undefined;
@@ -100,6 +110,7 @@ export interface SharedCall<Services> {
 export interface ReadInput<Services> {
   /** Parsed, defaults filled in. For the hash only. */
   readonly value: unknown;
+  lock?(call: Call<Services>, tx: Transaction): Promise<void>;
   preview?(call: Call<Services>, tx: Transaction): Promise<Preview>;
   /** Answers what runs in the transaction. */
   prepare(call: Call<Services>): Promise<(tx: Transaction) => Promise<Attempt>>;
@@ -116,16 +127,22 @@ export type ReadOutcome<Services> =
   | { readonly ok: true; readonly read: ReadInput<Services> }
   | { readonly ok: false; readonly issues: readonly z.core.$ZodIssue[] };
 
+/** What has no default. */
+type Unsaid = 'audit' | 'answer' | 'approval' | 'plugin' | 'internal';
+
 export interface Operation<Services> {
   readonly name: string;
   readonly group: string;
   readonly summary: string;
   readonly contract: Contract;
-  readonly access: Required<Omit<Access, 'audit' | 'answer'>> & Pick<Access, 'audit' | 'answer'>;
+  readonly access: Required<Omit<Access, Unsaid>> & Pick<Access, Unsaid>;
   /** JSON Schema 2020-12, made once when the module loads (S2). */
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
+  /** Names the input schema: a confirmation holds under the one that it was given for (A6.7). */
+  readonly inputVersion: string;
   readonly hasPreview: boolean;
+  readonly actsInPrepare: boolean;
   readInput(input: unknown): ReadOutcome<Services>;
   /** For calls whose input this operation has read. Nothing where one must be run alone. */
   together?(calls: readonly SharedCall<Services>[], tx: Transaction): Promise<readonly (Attempt | undefined)[]>;
@@ -144,6 +161,7 @@ export function operationFor<Services>() {
     rule: Rule<Services, InputOf<C>, OutputOf<C>, Prepared>,
   ): Operation<Services> {
     checkDefinition(contract, access, rule.preview !== undefined);
+    const schemas = schemasOf(contract);
     const reader = new InputReader<Services, C['input'], C['output'], Prepared>(contract, rule);
     return {
       name: contract.name,
@@ -151,8 +169,10 @@ export function operationFor<Services>() {
       summary: contract.summary,
       contract,
       access: { role: defaultRole(access), consent: 'ask', destructive: true, idempotent: false, ...access },
-      ...schemasOf(contract),
+      ...schemas,
+      inputVersion: versionOf(schemas.inputSchema),
       hasPreview: rule.preview !== undefined,
+      actsInPrepare: rule.actsInPrepare === true,
       readInput: (given) => reader.read(given),
       ...(rule.together && { together: (calls, tx) => reader.together(calls, tx) }),
     };

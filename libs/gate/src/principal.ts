@@ -51,8 +51,15 @@ export interface AgentPrincipal {
   readonly slots: number;
 }
 
+/** A part of the farm that calls by the door `internal`: a sweep, a plugin's clock. No credential stands for it (A1.7). */
+export interface SystemPrincipal {
+  readonly kind: 'system';
+  readonly id: string;
+  readonly name: string;
+}
+
 /** Who calls. A member is a worker that shows a job token beside its own (D17). */
-export type Principal = PersonPrincipal | WorkerPrincipal | AgentPrincipal;
+export type Principal = PersonPrincipal | WorkerPrincipal | AgentPrincipal | SystemPrincipal;
 
 /** What a job token says. Authority comes from the rows: the token alone writes nothing (A12.3, D17). */
 export interface JobClaims {

@@ -27,6 +27,8 @@ const absent: Exposed = {
 /** Step 1 of the gate; listings use the same predicate, so that what is listed can be called (A5.1, A5.5). */
 export function exposureOf(operation: Exposed | undefined, asker: Asker, rows: AccessRows): Exposure {
   const { principal, door } = asker;
+  // The farm itself (A1.7): no exposure, no grants.
+  if (principal.kind === 'system') return operation && door === 'internal' ? 'offered' : 'not_available';
   const asked = operation ?? absent;
   if (door !== 'mcp' && principal.kind === 'person')
     return operation ? exposureToPerson(operation, principal) : 'not_available';

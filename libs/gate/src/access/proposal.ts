@@ -1,4 +1,5 @@
 import { type Change, canonicalJson, type Preview, type Proposal } from '#contracts';
+import type { InputHasher } from '../keys/farm-keys.js';
 
 /** Equal lists are equal, whatever the order a rule found them in (A6.5). */
 function sortedChanges(changes: readonly Change[]): readonly Change[] {
@@ -6,6 +7,11 @@ function sortedChanges(changes: readonly Change[]): readonly Change[] {
     .map((change) => ({ change, text: canonicalJson(change) }))
     .sort((a, b) => compare(a.change.id, b.change.id) || compare(a.text, b.text))
     .map(({ change }) => change);
+}
+
+/** Of all changes: says later whether the world has moved since (A6.16). */
+export function digestOf({ changes }: Preview, operation: string, hasher: InputHasher): Buffer {
+  return hasher.hash(`changes of ${operation}`, sortedChanges(changes));
 }
 
 /** The first changes, and how many there are (A6.4). */

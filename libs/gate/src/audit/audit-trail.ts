@@ -62,7 +62,7 @@ export class AuditTrail implements AuditNotes {
 
   /** In its own transaction, after the rollback (A7.7). */
   async writeFailure(queries: Queries, code: FarmErrorCode): Promise<void> {
-    const failed = this.row({ operation: this.call.operation }, `error:${code}`);
+    const failed = this.row({ operation: this.call.operation }, code === 'cancelled' ? code : `error:${code}`);
     await queries.run(gateSql.audit, columnsOf([failed], this.hasher.keyId));
   }
 

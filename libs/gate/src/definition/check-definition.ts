@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Contract } from '#contracts';
 import type { Access } from '../operation.js';
 import { DefinitionError, type DefinitionFault } from './definition-error.js';
-import { operationName, protocolNames, reservedFields } from './names.js';
+import { isPluginOperation, operationName, protocolNames, reservedFields } from './names.js';
 
 const classes: readonly string[] = ['read', 'mutate', 'protocol', 'send'];
 
@@ -13,14 +13,28 @@ export function checkDefinition(contract: Contract, access: Access, hasPreview: 
     throw new DefinitionError(fault, name, why);
   };
 
-  if (!operationName.test(name)) refuse('bad_name', 'words of lower case joined by underscores, 64 characters at most');
-  if (name !== group && !name.startsWith(`${group}_`)) refuse('group_not_prefix', `its name begins with "${group}_"`);
+  const { plugin } = access;
+  if (plugin === undefined) {
+    if (!operationName.test(name))
+      refuse('bad_name', 'words of lower case joined by underscores, 64 characters at most');
+    if (name !== group && !name.startsWith(`${group}_`)) refuse('group_not_prefix', `its name begins with "${group}_"`);
+  } else {
+    if (!isPluginOperation(name, plugin))
+      refuse('bad_name', 'the name of its plugin, a dot, and words joined by underscores, 64 characters at most');
+    if (group !== plugin) refuse('group_not_prefix', 'its group is its plugin');
+    // A plugin is a stranger's: a person turns on what agents may have of it (A2.5).
+    if (access.ceiling === 'on')
+      refuse('plugin_on_by_default', 'an operation of a plugin is off until it is turned on');
+  }
   if (!classes.includes(access.class)) refuse('class_missing', 'its class is read, mutate, protocol or send');
 
   const agentsReachIt = access.ceiling !== 'never';
   if (access.class === 'send' && agentsReachIt) refuse('send_over_mcp', 'class send has the ceiling never');
   if (access.class === 'mutate' && agentsReachIt && !hasPreview)
     refuse('mutate_without_preview', 'an agent that can reach it must be told its effect');
+
+  if (access.approval !== undefined && access.class !== 'mutate')
+    refuse('approval_without_mutation', 'only a mutation waits for a person');
 
   if (access.class === 'protocol' && !protocolNames.has(name))
     refuse('protocol_not_listed', 'class protocol is for the job and member operations');

@@ -4,6 +4,8 @@ export type DefinitionFault =
   | 'class_missing'
   | 'send_over_mcp'
   | 'mutate_without_preview'
+  | 'approval_without_mutation'
+  | 'plugin_on_by_default'
   | 'input_not_strict'
   | 'reserved_field'
   | 'unrepresentable_schema'

@@ -76,6 +76,29 @@ describe('a definition is checked where it is stated', () => {
     expect([reach('never', false), reach('off', true)]).toEqual([undefined, undefined]);
   });
 
+  it('A2.5 refuses an operation of a plugin that would be offered before anybody turned it on', () => {
+    const ofPlugin = (ceiling: Access['ceiling'], name = 'mail.fetch_new') =>
+      faultOf({ name, group: 'mail', access: { ...read, ceiling, plugin: 'mail' } });
+    expect([ofPlugin('on'), ofPlugin('off'), ofPlugin('never')]).toEqual([
+      'plugin_on_by_default',
+      undefined,
+      undefined,
+    ]);
+    expect(
+      ['fetch_new', 'mail.', 'other.fetch', 'mail.Fetch', `mail.${'x'.repeat(60)}`].map((name) =>
+        ofPlugin('off', name),
+      ),
+    ).toEqual(Array(5).fill('bad_name'));
+    expect(faultOf({ name: 'mail.fetch', group: 'fetch', access: { ...read, ceiling: 'off', plugin: 'mail' } })).toBe(
+      'group_not_prefix',
+    );
+  });
+
+  it('lets only a mutation wait for a person', () => {
+    expect(faultOf({ access: { ...read, approval: 'person' } })).toBe('approval_without_mutation');
+    expect(faultOf({ access: { ...mutate, approval: 'person' } })).toBeUndefined();
+  });
+
   it('A2.6 wants a strict object at the root of the input', () => {
     expect(faultOf({ input: z.object({ a: z.string() }) })).toBe('input_not_strict');
     expect(faultOf({ input: z.looseObject({}) })).toBe('input_not_strict');

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Contract } from '#contracts';
+import { type Contract, canonicalJson } from '#contracts';
 import { DefinitionError } from './definition-error.js';
 
 /** JSON Schema 2020-12, as zod makes it. */
@@ -15,6 +16,11 @@ export function schemasOf(contract: Contract): { readonly inputSchema: JsonSchem
     inputSchema: convert(contract.name, contract.input, 'input'),
     outputSchema: convert(contract.name, contract.output, 'input'),
   };
+}
+
+/** The same text for the same schema. */
+export function versionOf(schema: JsonSchema): string {
+  return createHash('sha256').update(canonicalJson(schema)).digest('base64url').slice(0, 16);
 }
 
 function convert(name: string, schema: z.ZodType, io: 'input' | 'output'): JsonSchema {

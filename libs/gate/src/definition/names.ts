@@ -29,6 +29,14 @@ export const reservedFields: ReadonlySet<string> = new Set([
 /** At most 64 characters, words of lower case joined by single underscores (A2.1). */
 export const operationName = /^(?=.{1,64}$)[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
+const pluginName = /^[a-z][a-z0-9_]*$/;
+
+/** `<plugin>.<name>`, 64 characters at most together (A2.1). */
+export function isPluginOperation(name: string, plugin: string): boolean {
+  if (!pluginName.test(plugin) || !name.startsWith(`${plugin}.`) || name.length > 64) return false;
+  return operationName.test(name.slice(plugin.length + 1));
+}
+
 /** Group first, then the rest with hyphens; an operation that is its own group is a bare command (A9.1, A9.2). */
 export function cliPathOf(name: string, group: string): readonly string[] {
   const rest = name === group ? '' : name.slice(group.length + 1);

@@ -22,7 +22,7 @@ export function refusalOf(error: unknown): FarmError {
 
 /** RFC 9457. Never a value of the caller's (A10.5). */
 function problemOf(error: FarmError, instance: string) {
-  const { code, detail, fields, hint, kept, proposal, retryAfterMs } = error;
+  const { code, detail, fields, hint, kept, proposal, receipt, retryAfterMs } = error;
   const { title, status } = errorCodes[code];
   return {
     type: problemTypes.of(code),
@@ -34,6 +34,7 @@ function problemOf(error: FarmError, instance: string) {
     ...(fields && { fields }),
     ...(hint !== undefined && { hint }),
     ...(proposal && { proposal }),
+    ...(receipt && { receipt }),
     ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }),
     ...(kept && { kept }),
   };
