@@ -3,22 +3,26 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import {
+  addChild,
   type Budget,
   CheckpointInput,
+  DelegateInput,
   type Ended,
   type FailReason,
   type JobPhase,
   type LeaseBeat,
   type LeasedJob,
   type OutputOf,
+  removeChild,
   type taskGet,
   taskStart,
+  updateChild,
 } from '#contracts';
 import { openVault } from '#gate';
 import { captureWorkspace, cloneWorkspace, type GitLimits, packFor } from '#git';
 import { type Claimer, openQueue, type Queue } from '#jobs';
 import { type Database, openDatabase, openObjects, statement, type Transaction } from '#store';
-import { type LeaseShown, type Machine, openTeams, type SourceRules, type Teams } from '#teams';
+import { type LeaseShown, type Machine, type MemberCaller, openTeams, type SourceRules, type Teams } from '#teams';
 import { aDatabase } from './database.js';
 import { agent, when } from './git-round.js';
 import { type Content, writeFiles } from './repositories.js';
@@ -123,6 +127,47 @@ class TeamWorker {
     );
   }
 
+  delegate(lease: LeasedJob, body: z.input<typeof DelegateInput>, callId: string = randomUUID()) {
+    return this.say(lease, callId, (tx, caller) =>
+      this.farm.teams.members.delegate(tx, caller, DelegateInput.parse(body)),
+    );
+  }
+
+  addChild(lease: LeasedJob, child: z.input<typeof addChild.input>['child'], callId: string = randomUUID()) {
+    return this.say(lease, callId, (tx, caller) =>
+      this.farm.teams.members.addChild(tx, caller, addChild.input.parse({ child })),
+    );
+  }
+
+  updateChild(lease: LeasedJob, body: z.input<typeof updateChild.input>, callId: string = randomUUID()) {
+    return this.say(lease, callId, (tx, caller) =>
+      this.farm.teams.members.updateChild(tx, caller, updateChild.input.parse(body)),
+    );
+  }
+
+  removeChild(lease: LeasedJob, id: string, callId: string = randomUUID()) {
+    return this.say(lease, callId, (tx, caller) =>
+      this.farm.teams.members.removeChild(tx, caller, removeChild.input.parse({ id })),
+    );
+  }
+
+  private say<T>(lease: LeasedJob, callId: string, call: (tx: Transaction, caller: MemberCaller) => Promise<T>) {
+    return this.farm.database.transaction((tx) => call(tx, { ...this.shown(lease), callId }));
+  }
+
+  /** Says a handover and completes with it, with what was changed. */
+  async handOverBy(
+    lease: LeasedJob,
+    say: (callId: string) => Promise<unknown>,
+    { files = {}, include = [] }: { files?: Readonly<Record<string, Content>>; include?: readonly string[] } = {},
+  ) {
+    const work = Object.keys(files).length === 0 ? undefined : await this.work(lease, files, include);
+    const callId = randomUUID();
+    await say(callId);
+    if (work) await this.upload(lease, work);
+    return this.complete(lease, 'handover', { handover: { call_id: callId }, ...(work && { commit: work.commit }) });
+  }
+
   context(lease: LeasedJob) {
     const caller = { ...this.shown(lease), callId: randomUUID() };
     return this.farm.database.transaction((tx) => this.farm.teams.members.context(tx, caller));
@@ -158,18 +203,8 @@ class TeamWorker {
     body: z.input<typeof CheckpointInput>,
     files: Readonly<Record<string, Content>> = {},
   ) {
-    const work =
-      Object.keys(files).length === 0
-        ? undefined
-        : await this.work(
-            lease,
-            files,
-            (body.files ?? []).map((file) => file.path),
-          );
-    const callId = randomUUID();
-    await this.checkpoint(lease, body, callId);
-    if (work) await this.upload(lease, work);
-    return this.complete(lease, 'handover', { handover: { call_id: callId }, ...(work && { commit: work.commit }) });
+    const include = (body.files ?? []).map((file) => file.path);
+    return this.handOverBy(lease, (callId) => this.checkpoint(lease, body, callId), { files, include });
   }
 
   /** A real workspace of the Dispatch's base, changed and captured. */

@@ -66,6 +66,7 @@ export async function startController(settings: Settings, log: Logger): Promise<
   door.opened();
   const sweeps = startSweeps({ services, door, onFault });
   services.preparing.listen(() => sweeps.ringTeams());
+  services.joining.listen(() => sweeps.ringJoins());
   log.info({ url, farm_id: farmId, fingerprint: identity.fingerprint }, 'the controller listens');
   const close = async (): Promise<void> => {
     door.closed();

@@ -48,6 +48,8 @@ export interface Services {
   readonly audit: AuditLog;
   /** A Task waits to be prepared. */
   readonly preparing: Wake;
+  /** A Wave waits to be joined. */
+  readonly joining: Wake;
   readonly address: Address;
   /** What of the configuration was skipped at the start. */
   readonly warnings: string[];
@@ -88,6 +90,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
   const objects = openObjects(join(settings.data, 'objects'));
   const ringer = new Ringer({ bell, claims, liveWorkers: () => identity.workers.live(database) });
   const preparing = new Wake();
+  const joining = new Wake();
   const teams = openTeams({
     database,
     objects,
@@ -102,6 +105,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
       mirrorsFolder: join(settings.data, 'mirrors'),
     },
     onPreparing: preparing.ring,
+    onSettled: joining.ring,
     onTrouble: (error, task) =>
       log.error({ err: error, task }, 'a sweep could not see to this Task; the next one tries again'),
   });
@@ -129,6 +133,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     firstBeats: new FirstBeats(),
     audit: new AuditLog({ database, key: keys.audit, folder: keysFolder }),
     preparing,
+    joining,
     address,
     warnings: [...settings.configuration.warnings],
   };

@@ -17,6 +17,7 @@ export {
 export { configShow, ShownSetting } from './configuration.js';
 export type { Contract, InputOf, OutputOf } from './contract.js';
 export { contract } from './contract.js';
+export { ChildAssignment, ChildMerge, DelegateInput, delegate } from './delegation.js';
 export type { FarmErrorCode, FieldError, WhoActs } from './errors.js';
 export { errorCodes, exitCodeOf, FarmError, isFarmErrorCode } from './errors.js';
 export {
@@ -145,6 +146,7 @@ export {
 } from './persons.js';
 export { problemTypes } from './problems.js';
 export { Change, ConfirmedReceipt, type Preview, Proposal } from './proposal.js';
+export { addChild, MemberPatch, NewMember, ReplanResult, removeChild, updateChild } from './replan.js';
 export {
   EgressHost,
   GitRef,

@@ -315,6 +315,13 @@ export const DispatchPayload = z.strictObject({
   effort: z.string().optional(),
   /** Commit that the workspace starts from. */
   base: ObjectId,
+  /** Operations that the member may ever call: nothing else is shown to it (I20). */
+  tools: z.array(z.string().max(64)).max(16).optional(),
+  /** Work of the team that is not merged, to be found as branches (D22). */
+  branches: z
+    .array(z.strictObject({ branch: z.string().max(160), commit: ObjectId }))
+    .max(limits.unmergedBranches)
+    .optional(),
   task_directory: z.string(),
   /** As the workflow asks for it; a machine that cannot give it is not given the job (label `sandbox:bwrap`). */
   sandbox: AuthoredSandbox.optional(),

@@ -113,6 +113,8 @@ export const limits = {
   retriesPerAssignment: 1,
   childAssignmentsPerAssignment: 20,
   waveMembers: 8,
+  /** Unmerged branches that are laid into a workspace. */
+  unmergedBranches: 8,
   // git
   sourceBytes: 1024 ** 3,
   packBytes: 1024 ** 3,

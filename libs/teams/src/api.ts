@@ -1,11 +1,14 @@
 import type {
+  addChild,
   checkpoint,
   commandRunOutputRead,
+  delegate,
   getCurrentContext,
   InputOf,
   OutputOf,
   Preview,
   RepositoryView,
+  removeChild,
   repoAdd,
   repoCheck,
   repoList,
@@ -17,6 +20,7 @@ import type {
   taskPush,
   taskSearch,
   taskStart,
+  updateChild,
   workflowGet,
   workflowImport,
   workflowSearch,
@@ -120,6 +124,26 @@ export interface Teams {
       caller: MemberCaller,
       input: InputOf<typeof checkpoint>,
     ): Promise<OutputOf<typeof checkpoint>>;
+    delegate(
+      tx: Transaction,
+      caller: MemberCaller,
+      input: InputOf<typeof delegate>,
+    ): Promise<OutputOf<typeof delegate>>;
+    addChild(
+      tx: Transaction,
+      caller: MemberCaller,
+      input: InputOf<typeof addChild>,
+    ): Promise<OutputOf<typeof addChild>>;
+    updateChild(
+      tx: Transaction,
+      caller: MemberCaller,
+      input: InputOf<typeof updateChild>,
+    ): Promise<OutputOf<typeof updateChild>>;
+    removeChild(
+      tx: Transaction,
+      caller: MemberCaller,
+      input: InputOf<typeof removeChild>,
+    ): Promise<OutputOf<typeof removeChild>>;
   };
   /** Each of them re-derives from rows what is to be done; any controller, at any time, also twice at once. */
   readonly sweeps: {
@@ -127,6 +151,8 @@ export interface Teams {
     prepareTasks(atMostMs?: number): Promise<readonly string[]>;
     /** D4: Tasks of which no lane can go on pause; lanes that were left open go on. Answers the Tasks touched. */
     retestLanes(): Promise<readonly string[]>;
+    /** D21: Waves whose children have all reported. Answers the Tasks that went on. */
+    joinWaves(): Promise<readonly string[]>;
     /** Opens and closes the attention item `no_machine`. */
     noteMissingMachines(live: readonly Machine[]): Promise<void>;
     /** Waiting jobs go under an account that can run them; answers the jobs that were moved. */

@@ -4,7 +4,9 @@ import type { Teams } from './api.js';
 import { commandRunKind } from './command-run/command-run-kind.js';
 import { readOutput } from './command-run/read-output.js';
 import { dispatchKind } from './dispatch/dispatch-kind.js';
+import { delegateWork } from './member/delegate-work.js';
 import { readContext } from './member/read-context.js';
+import { addMember, removeMember, updateMember } from './member/replan-team.js';
 import { reportCheckpoint } from './member/report-checkpoint.js';
 import { setPlan } from './member/set-plan.js';
 import { diffTask } from './out/diff-task.js';
@@ -26,6 +28,7 @@ import { prepareView, readView } from './task/read-view.js';
 import { retestLanes } from './task/retest-lanes.js';
 import { searchTasks } from './task/search-tasks.js';
 import { startTask } from './task/start-task.js';
+import { joinWaves } from './wave/join-waves.js';
 import { getWorkflow, importWorkflow, searchWorkflows } from './workflow/catalogue.js';
 import { insertStarters } from './workflow/starters.js';
 
@@ -83,10 +86,15 @@ export function openTeams(parts: TeamParts): Teams {
       context: (tx, caller) => readContext(parts, tx, caller),
       setPlan: (tx, caller, input) => setPlan(parts, tx, caller, input),
       checkpoint: (tx, caller, input) => reportCheckpoint(parts, tx, caller, input),
+      delegate: (tx, caller, input) => delegateWork(parts, tx, caller, input),
+      addChild: (tx, caller, input) => addMember(parts, tx, caller, input),
+      updateChild: (tx, caller, input) => updateMember(parts, tx, caller, input),
+      removeChild: (tx, caller, input) => removeMember(parts, tx, caller, input),
     },
     sweeps: {
       prepareTasks: (atMostMs = limits.sweepMs) => preparation.look(atMostMs),
       retestLanes: () => retestLanes(parts),
+      joinWaves: () => joinWaves(parts),
       noteMissingMachines: (live) => noteMissingMachines(parts, live),
       placeAccounts: async () => placeAccounts(parts, (await parts.machines?.(parts.database)) ?? []),
       expireSources: () => expireSources(parts),

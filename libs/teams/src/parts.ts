@@ -24,6 +24,8 @@ export interface TeamParts {
   readonly vault: Vault;
   /** Called after the commit of a new or resumed Task that is still to be prepared. */
   readonly onPreparing?: (task: string) => void;
+  /** Called after the commit with which the last child of a Wave reported: it can be joined. */
+  readonly onSettled?: (wave: string) => void;
   /** What went wrong with one Task in a sweep: the rest went on, the next sweep tries again (H13). */
   readonly onTrouble?: (error: unknown, task: string) => void;
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type {
   Budget,
+  ChildMerge,
   Command,
   CommandPurpose,
   CommandRunState,
@@ -9,6 +10,7 @@ import type {
   MemberCapabilities,
   MemberProvider,
   PullRequest,
+  ReplanResult,
   TaskIsolation,
   TaskSource,
   TaskStatus,
@@ -116,6 +118,7 @@ export interface TeamMemberRow {
   readonly config_id: string;
   readonly basis_id: string;
   readonly configuration: MemberConfiguration;
+  readonly origin: 'authored' | 'task_replan';
 }
 
 export interface AssignmentRow {
@@ -127,6 +130,8 @@ export interface AssignmentRow {
   readonly files: readonly FileReference[];
   readonly plan: WorkPlan | null;
   readonly plan_revision: number;
+  readonly children_limit: number;
+  readonly children_used: number;
   readonly retry_limit: number;
   readonly retries_used: number;
   readonly attempt: number;
@@ -203,8 +208,30 @@ export interface CheckpointBody {
   readonly outcome?: 'green' | 'blocked' | 'retry' | undefined;
 }
 
+/** What a child of a Wave reported, and what became of its branch, as the parent is told. */
+export interface ChildReport {
+  readonly child_id: string;
+  readonly assignment: { readonly id: string; readonly prompt: string; readonly files: readonly FileReference[] };
+  readonly outcome: Outcome;
+  readonly checkpoint: Omit<CheckpointBody, 'id' | 'outcome'>;
+  readonly merge: ChildMerge;
+}
+
 /** The typed cause told to the next Dispatch (§5 of the team rules). */
 export type Continuation =
+  | {
+      readonly kind: 'delegation_wave_settled';
+      readonly wave: string;
+      readonly source_dispatch: string;
+      /** In the order of the request (I13). */
+      readonly members: readonly ChildReport[];
+    }
+  | {
+      readonly kind: 'structural_replan';
+      readonly source_dispatch: string;
+      readonly operation: ReplanResult['operation'];
+      readonly result: ReplanResult;
+    }
   | {
       readonly kind: 'watchdog_recovery';
       readonly source_dispatch: string;

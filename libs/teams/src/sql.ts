@@ -11,8 +11,8 @@ import type {
 
 const taskColumns = `id, seq, title, workflow, revision_no, prompt, started_by, status, outcome, control_revision, pause_reason,
   pause_detail, source, settings, base, team_revision, root_assignment, created_at, updated_at, ended_at`;
-const assignmentColumns = `id, task, member, parent, prompt, files, plan, plan_revision, retry_limit, retries_used, attempt,
-  recoveries, line_base, line_head, outcome, closed_at`;
+const assignmentColumns = `id, task, member, parent, prompt, files, plan, plan_revision, children_limit, children_used, retry_limit, retries_used,
+  attempt, recoveries, line_base, line_head, outcome, closed_at`;
 const commandRunColumns = `id, name, task, assignment, source_dispatch, purpose, base, command, cwd, timeout_seconds, summary, state,
   exit_code, failure_code, detail, epoch, losses, tail, isolation, observed_bytes, written_bytes, output_complete, started_at, due_at,
   ended_at`;
@@ -22,12 +22,15 @@ const dispatchColumns = `id, task, assignment, attempt, caused_by, reason, pins,
 
 /**
  * An Assignment that goes on by itself: it has a current Dispatch or waits for something that can still end (I26). Children of a
- * Wave are lanes of their own, so a Wave counts by them.
+ * Wave are lanes of their own: while one of them has not reported the Wave counts by them, and after that it is to be joined.
  */
 const goesOn = `(exists (select from dispatch d where d.assignment = a.id and d.closed_at is null)
   or exists (select from human_request h where h.assignment = a.id and h.status = 'open')
   or exists (select from command_run c where c.assignment = a.id and c.state in ('pending_start', 'running', 'cancellation_requested'))
-  or exists (select from wave w where w.assignment = a.id and w.status = 'open'))`;
+  or exists (select from wave w where w.assignment = a.id and w.status = 'open'
+    and not exists (select from wave_member m where m.wave = w.id and m.status = 'pending')))`;
+/** The same, or it waits for its children: nothing is to be opened for it. */
+const goesOnOrWaits = `(${goesOn} or exists (select from wave w where w.assignment = a.id and w.status = 'open'))`;
 
 /** All hand-written SQL of the team runtime. It reads `job` beside `dispatch`, whose id it shares, and writes none of it. */
 export const workflowSql = {
@@ -107,6 +110,11 @@ export const taskSql = {
     `update task set status = 'running', base = $base, team_revision = $team_revision, root_assignment = $root_assignment,
        updated_at = clock_timestamp()
      where id = $task and status = 'preparing'`,
+  ),
+  /** from: the revision that the change was planned on. */
+  adoptTeam: statement<{ id: string }>(
+    'teams.task_adopt_team',
+    `update task set team_revision = $to, updated_at = clock_timestamp() where id = $task and team_revision = $from`,
   ),
   /** from: the status that the caller saw under the lock; anything else is a fault of ours, and nothing is written. */
   move: statement<TaskRow>(
@@ -306,14 +314,20 @@ export const teamSql = {
     'teams.revision_add',
     `insert into team_revision (id, task, sequence) values ($id, $task, $sequence)`,
   ),
+  /** The next of the Task's revisions: the Task's lock makes the numbers gap-free. */
+  addSuccessor: statement<{ id: string }>(
+    'teams.revision_add_successor',
+    `insert into team_revision (id, task, sequence, predecessor, created_by_dispatch)
+     select $id, $task, sequence + 1, id, $dispatch from team_revision where id = $predecessor`,
+  ),
   addMember: statement<{ member: string }>(
     'teams.member_add',
     `insert into team_member (revision, member, parent, position, depth, config_id, basis_id, configuration, origin)
-     values ($revision, $member, $parent, $position, $depth, $config_id, $basis_id, $configuration::jsonb, 'authored')`,
+     values ($revision, $member, $parent, $position, $depth, $config_id, $basis_id, $configuration::jsonb, $origin)`,
   ),
   members: statement<TeamMemberRow>(
     'teams.members',
-    `select revision, member, parent, position, depth, config_id, basis_id, configuration from team_member
+    `select revision, member, parent, position, depth, config_id, basis_id, configuration, origin from team_member
      where revision = $revision order by depth, position, member`,
   ),
   /**
@@ -337,6 +351,23 @@ export const assignmentSql = {
     `insert into assignment (id, task, member, prompt, files, children_limit, retry_limit, line_base, line_head)
      values ($id, $task, $member, $prompt, $files::jsonb, $children_limit, $retry_limit, $base, $base)
      returning ${assignmentColumns}`,
+  ),
+  /** do nothing: another Assignment of the member is open; two at once meet at the index (I2). */
+  addChild: statement<AssignmentRow>(
+    'teams.assignment_add_child',
+    `insert into assignment (id, task, member, parent, created_by_dispatch, prompt, files, children_limit, retry_limit, line_base,
+       line_head)
+     values ($id, $task, $member, $parent, $dispatch, $prompt, $files::jsonb, $children_limit, $retry_limit, $base, $base)
+     on conflict (task, member) where closed_at is null do nothing
+     returning ${assignmentColumns}`,
+  ),
+  openOf: statement<{ member: string }>(
+    'teams.assignment_open_of',
+    `select member from assignment where task = $task and closed_at is null`,
+  ),
+  useChildren: statement<{ id: string }>(
+    'teams.assignment_use_children',
+    `update assignment set children_used = children_used + $count::int where id = $id`,
   ),
   read: statement<AssignmentRow>('teams.assignment_read', `select ${assignmentColumns} from assignment where id = $id`),
   ofDispatch: statement<AssignmentRow>(
@@ -396,14 +427,14 @@ export const assignmentSql = {
      from assignment a
      join lateral (select d.id, d.closed_reason from dispatch d join job j on j.id = d.id
                    where d.assignment = a.id order by j.seq desc limit 1) t on true
-     where a.task = $task and a.closed_at is null and not ${goesOn}
+     where a.task = $task and a.closed_at is null and not ${goesOnOrWaits}
      order by a.id`,
   ),
   /** Running Tasks of which no lane can go on (D4, tested again by every sweep), and those with a lane that only waits to be opened. */
   stuckTasks: statement<{ task: string }>(
     'teams.stuck_tasks',
     `select t.id as task from task t where t.status = 'running'
-       and exists (select from assignment a where a.task = t.id and a.closed_at is null and not ${goesOn})
+       and exists (select from assignment a where a.task = t.id and a.closed_at is null and not ${goesOnOrWaits})
      order by t.id limit $limit`,
   ),
 } as const;
@@ -443,7 +474,7 @@ export const dispatchSql = {
   addHandover: statement<{ dispatch: string }>(
     'teams.handover_add',
     `insert into handover (dispatch, epoch, kind, call_id, body, commit, result)
-     values ($dispatch, $epoch, 'checkpoint', $call_id, $body::jsonb, $commit, $result::jsonb)`,
+     values ($dispatch, $epoch, $kind, $call_id, $body::jsonb, $commit, $result::jsonb)`,
   ),
   addCheckpoint: statement<{ id: string }>(
     'teams.checkpoint_add',

@@ -15,6 +15,8 @@ const receiptHours = 7 * 24;
 export interface Sweeps {
   /** A Task waits to be prepared: look at once. */
   ringTeams(): void;
+  /** A Wave can be joined: look at once. */
+  ringJoins(): void;
   stop(): Promise<void>;
 }
 
@@ -36,6 +38,10 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
     await teams.sweeps.placeAccounts();
     await teams.sweeps.noteMissingMachines(live.map(claimerOf));
   });
+  // A loop of its own: a merge may take long, and no other Task waits for it.
+  const joinsLoop = loop('joins', limits.sweepMs, async () => {
+    await teams.sweeps.joinWaves();
+  });
   const loops = [
     // A loop of its own: no other sweep's trouble may stop farm time.
     loop('clock', limits.sweepMs, () => tick({ database, queue, door })),
@@ -49,6 +55,7 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
       await audit.seal();
     }),
     teamsLoop,
+    joinsLoop,
     loop('upkeep', minuteMs, async () => {
       await teams.sweeps.expireSources();
       await teams.sweeps.expireMirrors();
@@ -59,6 +66,7 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
   ];
   return {
     ringTeams: () => teamsLoop.ring(),
+    ringJoins: () => joinsLoop.ring(),
     async stop() {
       await Promise.all(loops.map((running) => running.stop()));
     },

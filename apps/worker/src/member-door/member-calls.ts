@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
 import { canonicalJson, FarmError, FileReferences, newId } from '#contracts';
 import type { HeldLease, LeaseFence } from '../claim/held-lease.js';
 import type { Farm } from '../controller/farm.js';
@@ -22,12 +23,14 @@ interface CallNeeds {
   readonly checkFiles: (paths: readonly string[]) => Promise<void>;
   /** Kept beside the workspace before the member hears of it. */
   readonly keep: (handover: Handover) => Promise<void>;
+  /** Operations that this member may call; of an older controller, which says none: those of every member. */
+  readonly tools?: readonly string[] | undefined;
   /** What no call may carry out of this machine (H35). */
   readonly secrets: readonly string[];
   readonly signal: AbortSignal;
 }
 
-const Files = FileReferences;
+const ofEveryMember = ['get_current_context', 'set_work_plan', 'checkpoint'] as const;
 
 /**
  * The calls of one Dispatch, one at a time (D2). Each is repeated under its own id until the farm has answered, so that a lost
@@ -40,6 +43,10 @@ export class MemberCalls {
   private readonly handedOver = Promise.withResolvers<Handover>();
 
   constructor(private readonly needs: CallNeeds) {}
+
+  get tools(): readonly string[] {
+    return this.needs.tools ?? ofEveryMember;
+  }
 
   get handover(): Handover | undefined {
     return this.taken;
@@ -126,9 +133,12 @@ function mustStop(reply: unknown): boolean {
   return typeof reply === 'object' && reply !== null && 'must_stop' in reply && reply.must_stop === true;
 }
 
-/** The paths of a call's file list; one that does not hold is left to the controller to refuse. */
+const Naming = z.object({ files: FileReferences.optional().catch([]) });
+const Delegating = z.object({ assignments: z.array(Naming) });
+
+/** The paths that a call names, of its own and of each Assignment in it; a list that does not hold is left to the controller to refuse. */
 function filesOf(input: unknown): readonly string[] {
-  if (typeof input !== 'object' || input === null || !('files' in input)) return [];
-  const files = Files.safeParse(input.files);
-  return files.success ? files.data.map(({ path }) => path) : [];
+  const own = Naming.safeParse(input).data?.files ?? [];
+  const given = Delegating.safeParse(input).data?.assignments.flatMap(({ files = [] }) => files) ?? [];
+  return [...new Set([...own, ...given].map(({ path }) => path))];
 }

@@ -7,8 +7,7 @@ import { faultOf, type Log } from '../log.js';
 import { memberDoorPort, openSocketPlace, type SocketPlace, socketNames } from '../process/sandbox/index.js';
 import type { MemberDoor } from '../provider/port.js';
 import { DoorTransport } from './door-transport.js';
-import type { MemberCalls } from './member-calls.js';
-import { memberServer } from './member-server.js';
+import { type DoorCalls, memberServer } from './member-server.js';
 import { readMessages } from './read-messages.js';
 
 const doorPath = '/_internal/node/mcp';
@@ -28,11 +27,7 @@ export class LocalMemberDoor {
     private readonly mcp: DoorTransport,
   ) {}
 
-  static async open(
-    calls: Pick<MemberCalls, 'call'>,
-    log: Log,
-    place: DoorPlace = { kind: 'loopback' },
-  ): Promise<LocalMemberDoor> {
+  static async open(calls: DoorCalls, log: Log, place: DoorPlace = { kind: 'loopback' }): Promise<LocalMemberDoor> {
     const token = randomBytes(32).toString('base64url');
     const mcp = new DoorTransport();
     await memberServer(calls, log).connect(mcp);

@@ -5,15 +5,21 @@ import { faultOf, type Log } from '../log.js';
 import type { MemberCalls } from './member-calls.js';
 import { memberContracts, memberTools } from './member-tools.js';
 
+/** What the door asks of the calls behind it. */
+export type DoorCalls = Pick<MemberCalls, 'call' | 'tools'>;
+
 /** The MCP side of the door: the SDK's low-level server, because `McpServer` echoes names and thrown messages. */
-export function memberServer(calls: Pick<MemberCalls, 'call'>, log: Log): Server {
+export function memberServer(calls: DoorCalls, log: Log): Server {
+  const offered = new Set(calls.tools);
+  const tools = memberTools.filter(({ name }) => offered.has(name));
   const server = new Server({ name: 'longshore', version: '1' }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: memberTools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+    tools: tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }): Promise<CallToolResult> => {
     try {
-      if (!memberContracts.has(params.name)) throw new FarmError('not_available', 'There is no such tool here.');
+      // A name that was guessed is answered like one that is not there (I20).
+      if (!offered.has(params.name)) throw new FarmError('not_available', 'There is no such tool here.');
       return told(await calls.call(params.name, params.arguments ?? {}));
     } catch (error) {
       const refusal = error instanceof FarmError ? error : new FarmError('internal');

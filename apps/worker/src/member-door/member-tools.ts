@@ -1,9 +1,20 @@
 import { z } from 'zod';
-import { type Contract, checkpoint, getCurrentContext, setWorkPlan } from '#contracts';
+import {
+  addChild,
+  type Contract,
+  checkpoint,
+  delegate,
+  getCurrentContext,
+  removeChild,
+  setWorkPlan,
+  updateChild,
+} from '#contracts';
 
 /** What a member may call, by name. Rules and answers are the controller's; the shapes stand in the contracts. */
 export const memberContracts: ReadonlyMap<string, Contract> = new Map(
-  [getCurrentContext, setWorkPlan, checkpoint].map((contract): [string, Contract] => [contract.name, contract]),
+  [getCurrentContext, setWorkPlan, checkpoint, delegate, addChild, updateChild, removeChild].map(
+    (contract): [string, Contract] => [contract.name, contract],
+  ),
 );
 
 /** A tool as MCP lists it. */

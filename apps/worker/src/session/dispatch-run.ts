@@ -184,6 +184,7 @@ export class DispatchRun implements JobRun {
     const closing = new AbortController();
     const secrets = secretsIn(ground.prepared);
     const calls = new MemberCalls({
+      tools: this.payload().tools,
       farm: needs.farm,
       lease,
       checkFiles: (paths) => checkFileReferences(folder.work, paths),

@@ -1,6 +1,6 @@
 import type { DispatchPayload } from '#contracts';
-import type { MemberCalls } from '../member-door/member-calls.js';
 import { LocalMemberDoor } from '../member-door/member-door.js';
+import type { DoorCalls } from '../member-door/member-server.js';
 import type { Enclosure } from '../process/guarded-tree.js';
 import type { Sandbox, SandboxRung } from '../process/sandbox/index.js';
 import type { Provider, SessionAccount, SessionRequest } from '../provider/port.js';
@@ -46,7 +46,7 @@ export class SessionPlace {
       readonly arguments?: readonly string[];
       readonly settings?: RepositorySettings;
     },
-    calls: Pick<MemberCalls, 'call'>,
+    calls: DoorCalls,
   ): Promise<SessionPlace> {
     const { provider, payload, account, program, arguments: rest, settings = null } = session;
     const walls = wallsOf(run, payload, settings);

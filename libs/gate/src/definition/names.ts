@@ -11,7 +11,9 @@ export const protocolNames: ReadonlySet<string> = new Set([
   'set_work_plan',
   'checkpoint',
   'delegate',
-  'replan',
+  'add_child',
+  'update_child',
+  'remove_child',
   'open_human_request',
   'start_command_run',
 ]);

@@ -1,6 +1,7 @@
 import { FarmError, limits } from '#contracts';
 import type { JobEnd, JobRow } from '#jobs';
 import { sentTogether, type Transaction } from '#store';
+import { applyHandover } from '../handover/apply-handover.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, Continuation, DispatchRow, TaskRow } from '../rows.js';
 import { assignmentSql, dispatchSql } from '../sql.js';
@@ -9,7 +10,6 @@ import { lockTask } from '../task/lock-task.js';
 import { keepBudget } from '../usage/keep-budget.js';
 import { recordUsage } from '../usage/record-usage.js';
 import { acceptWork, closeDispatch } from './accept-work.js';
-import { applyHandover } from './apply-handover.js';
 import { type DispatchEnd, dispatchEnds } from './ends.js';
 import { exhaustLane } from './exhaust-lane.js';
 import { openDispatch } from './open-dispatch.js';

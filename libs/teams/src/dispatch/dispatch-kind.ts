@@ -1,6 +1,7 @@
 import { DispatchProgress, FarmError, limits } from '#contracts';
 import type { JobFailure, JobRow, Kind, Next } from '#jobs';
 import type { Transaction } from '#store';
+import { carryHandover } from '../handover/kept-handover.js';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql, rescueSql } from '../sql.js';
 import { record } from '../task/events.js';
@@ -9,7 +10,6 @@ import { keepBudget } from '../usage/keep-budget.js';
 import { recordUsage } from '../usage/record-usage.js';
 import { completeDispatch, countRecovery, readStanding } from './complete-dispatch.js';
 import { exhaustLane } from './exhaust-lane.js';
-import { carryHandover } from './kept-handover.js';
 import { type PreparedEnd, prepareEnd } from './prepare-end.js';
 import { redriveLane, requireRequeue } from './redrive-lane.js';
 

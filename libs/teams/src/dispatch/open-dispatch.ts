@@ -6,6 +6,7 @@ import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, Continuation, OpenedReason, Pins, TaskRow } from '../rows.js';
 import { dispatchSql, teamSql } from '../sql.js';
 import { record } from '../task/events.js';
+import { waveSql } from '../wave-sql.js';
 import { drawPicture, taskDirectory } from './picture.js';
 import { renderRequest } from './render-request.js';
 
@@ -42,6 +43,7 @@ export async function openDispatch(
   if (utf8Length(request.instructions) + utf8Length(request.input) > limits.requestBytes)
     throw new Error('a request is over its limit');
 
+  const branches = await tx.all(waveSql.unmerged, { assignment: assignment.id, limit: limits.unmergedBranches });
   const last =
     opening.causedBy === null ? undefined : await tx.first(dispatchSql.lastWorker, { assignment: assignment.id });
   const account = await accountOf(parts, tx, task, pins);
@@ -49,7 +51,7 @@ export async function openDispatch(
     id,
     kind: 'dispatch',
     scope: task.id,
-    payload: payloadOf(task, assignment, pins, { account, last: last?.worker }),
+    payload: payloadOf(task, assignment, pins, { account, last: last?.worker, tools: picture.ceiling, branches }),
     pool: task.settings.pool,
     labels: labelsOf(task, pins),
     priority: task.settings.priority,
@@ -126,11 +128,18 @@ export function isolationOf({ settings: { isolation } }: TaskRow): DispatchPaylo
   return isolation === undefined ? { required: [], allow_fallback: false } : { ...isolation };
 }
 
+interface Extras {
+  readonly account: string | undefined;
+  readonly last: string | undefined;
+  readonly tools: readonly string[];
+  readonly branches: readonly { readonly branch: string; readonly commit: string }[];
+}
+
 function payloadOf(
   task: TaskRow,
   assignment: AssignmentRow,
   pins: Pins,
-  { account, last }: { readonly account: string | undefined; readonly last: string | undefined },
+  { account, last, tools, branches }: Extras,
 ): z.output<typeof DispatchPayload> {
   const { kind, model, effort, sandbox, extension_mode } = pins.provider;
   return {
@@ -144,6 +153,8 @@ function payloadOf(
     ...(sandbox === undefined ? {} : { sandbox }),
     ...(extension_mode === undefined ? {} : { extension_mode }),
     base: assignment.line_head,
+    tools: [...tools],
+    ...(branches.length === 0 ? {} : { branches: [...branches] }),
     task_directory: taskDirectory(task.id),
     ...(last === undefined ? {} : { prefer: last }),
     assignment_id: assignment.id,

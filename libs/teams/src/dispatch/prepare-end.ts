@@ -1,12 +1,13 @@
 import { type DispatchEnded, DispatchResult, FarmError } from '#contracts';
 import { diffStat, treeHas } from '#git';
 import type { JobEnd, JobRow } from '#jobs';
+import type { NamedFile } from '../handover/handover-rule.js';
+import { ruleOf } from '../handover/handover-rules.js';
+import { findHandover, type KeptHandover, saidBy, voidHandover } from '../handover/kept-handover.js';
 import type { TeamParts } from '../parts.js';
 import type { DispatchRow, KeptResult } from '../rows.js';
 import { assignmentSql, dispatchSql, rescueSql, taskSql } from '../sql.js';
 import { storeOf } from '../task/task-store.js';
-import { checkCheckpoint } from './check-checkpoint.js';
-import { findHandover, type KeptHandover, saidBy, voidHandover } from './kept-handover.js';
 
 /** What was found outside the transaction. Whatever rows say is asked again inside. */
 export interface PreparedEnd {
@@ -100,13 +101,14 @@ async function checkEarly(
   { commit, handover }: Offered,
 ): Promise<void> {
   try {
-    await requireFiles(parts, dispatch, commit, handover.kept);
+    const rule = ruleOf(handover.kept.body);
+    await requireFiles(parts, dispatch, commit, rule.files);
     const [task, assignment] = await Promise.all([
       parts.database.first(taskSql.read, { task: dispatch.task }),
       parts.database.first(assignmentSql.read, { id: dispatch.assignment }),
     ]);
     if (task && assignment) {
-      await checkCheckpoint(parts.database, { task, assignment, dispatch }, handover.kept.checkpoint);
+      await rule.check(parts.database, { task, assignment, dispatch });
     }
   } catch (error) {
     if (!(error instanceof FarmError)) throw error;
@@ -128,16 +130,15 @@ async function requireFiles(
   parts: TeamParts,
   dispatch: DispatchRow,
   commit: string | null,
-  kept: KeptHandover,
+  files: readonly NamedFile[],
 ): Promise<void> {
-  const { files } = kept.checkpoint;
   if (files.length === 0) return;
   const store = await storeOf(parts, dispatch.task);
-  for (const [at, { path }] of files.entries()) {
+  for (const { path, at } of files) {
     const kind = await treeHas(store, commit ?? dispatch.base, path);
     if (kind === 'regular') continue;
-    throw new FarmError('invalid_task_path', `File ${at + 1} of the checkpoint ${explain[kind]}.`, {
-      fields: [{ path: `/files/${at}/path`, rule: kind }],
+    throw new FarmError('invalid_task_path', `A file that the handover names ${explain[kind]}.`, {
+      fields: [{ path: at, rule: kind }],
       hint: 'Name regular files of the workspace by their relative path.',
     });
   }

@@ -2,9 +2,10 @@ import { FarmError } from '#contracts';
 import type { JobRow } from '#jobs';
 import { sentTogether, type Transaction } from '#store';
 import type { MemberCaller } from '../api.js';
-import { checkSelection, type Standing } from '../dispatch/check-checkpoint.js';
+import { checkSelection } from '../checkpoint/check-checkpoint.js';
 import { readStanding } from '../dispatch/complete-dispatch.js';
-import { findHandover } from '../dispatch/kept-handover.js';
+import type { Standing } from '../handover/handover-rule.js';
+import { findHandover } from '../handover/kept-handover.js';
 import type { TeamParts } from '../parts.js';
 
 export interface Authority extends Standing {

@@ -35,7 +35,7 @@ describe('a member', () => {
       continuation: null,
       direct_team: [],
       work_plan: null,
-      available_actions: ['get_current_context', 'set_work_plan', 'checkpoint'],
+      available_actions: ['get_current_context', 'set_work_plan', 'checkpoint', 'add_child'],
       workspace: {
         root: '.',
         task_directory: `.longshore/${task}`,

@@ -18,6 +18,7 @@ export async function readContext(
   const {
     note: _note,
     team: _team,
+    ceiling: _ceiling,
     direct_team,
     ...context
   } = await drawPicture(tx, {
@@ -27,5 +28,9 @@ export async function readContext(
     pins: dispatch.pins,
     continuation: dispatch.continuation,
   });
-  return { ...context, direct_team: z.array(z.json()).parse(direct_team), observed_at: new Date().toISOString() };
+  return {
+    ...context,
+    direct_team: z.array(z.json()).parse(JSON.parse(JSON.stringify(direct_team))),
+    observed_at: new Date().toISOString(),
+  };
 }

@@ -5,6 +5,7 @@ import { cancelVerification, verificationUnderWay } from '../command-run/cancel-
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { attentionSql, dispatchSql, taskSql } from '../sql.js';
+import { waveSql } from '../wave-sql.js';
 import { actionsOf } from './actions.js';
 import { record } from './events.js';
 import { lockTask } from './lock-task.js';
@@ -72,6 +73,7 @@ async function cancelTask(parts: TeamParts, tx: Transaction, task: TaskRow, prin
   for (const dispatch of await tx.all(dispatchSql.open, { task: task.id })) {
     await tx.run(dispatchSql.close, { id: dispatch.id, reason: 'cancelled', commit: null });
   }
+  await tx.run(waveSql.cancelOfTask, { task: task.id });
   await parts.queue().endQueued(tx, task.id, 'the Task was cancelled');
   await parts.queue().flagEnd(tx, task.id, 'cancel', 'the Task was cancelled');
   tx.later(attentionSql.closeOfTask, {

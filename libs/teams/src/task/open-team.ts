@@ -67,6 +67,7 @@ function addMember(tx: Transaction, revision: string, member: WorkflowMember, pl
     config_id: newId(),
     basis_id: newId(),
     configuration: JSON.stringify(configuration),
+    origin: 'authored',
   });
   for (const [position, child] of children.entries()) {
     addMember(tx, revision, child, { parent: member.id, position, depth: place.depth + 1 });

@@ -1,12 +1,4 @@
-import {
-  FarmError,
-  type InputOf,
-  limits,
-  newTaskId,
-  type OutputOf,
-  type taskStart,
-  WorkflowDocument,
-} from '#contracts';
+import { FarmError, type InputOf, limits, newTaskId, type OutputOf, type taskStart } from '#contracts';
 import type { Transaction } from '#store';
 import type { Machine } from '../account/choose-account.js';
 import { missingProviders } from '../account/missing-providers.js';
@@ -22,7 +14,7 @@ import { record } from './events.js';
  * next, and only then come base, root Dispatch and job (D19, I25).
  *
  * @throws not_found (workflow, repository), source_unavailable (not uploaded by this principal), source_refused (a URL that no Task
- *   may start from), conflict (a team of more than one; several repositories of one URL)
+ *   may start from), conflict (several repositories of one URL)
  */
 export async function startTask(
   parts: TeamParts,
@@ -81,12 +73,6 @@ async function pinWorkflow(tx: Transaction, id: string): Promise<{ revision_no: 
     throw new FarmError('not_found', 'There is no such published workflow.', {
       hint: '`longshore workflow search` lists them.',
     });
-  const { lead } = WorkflowDocument.parse(row.content);
-  if ((lead.children ?? []).length > 0) {
-    throw new FarmError('conflict', 'This workflow has more than one member; this version runs Tasks of one member.', {
-      hint: 'Publish a workflow whose lead has no children and start the Task on that one.',
-    });
-  }
   return row;
 }
 

@@ -1,14 +1,8 @@
 import { FarmError } from '#contracts';
 import type { Queries } from '#store';
-import type { AssignmentRow, CheckpointBody, DispatchRow, TaskRow } from '../rows.js';
+import type { Standing } from '../handover/handover-rule.js';
+import type { CheckpointBody } from '../rows.js';
 import { teamSql } from '../sql.js';
-
-/** Everything that a terminal checkpoint stands on. Read under the Task's lock, or to find out early. */
-export interface Standing {
-  readonly task: TaskRow;
-  readonly assignment: AssignmentRow;
-  readonly dispatch: DispatchRow;
-}
 
 /**
  * The rules of a terminal checkpoint, whole: asked at the call and asked again when the work has arrived (H1).
@@ -21,9 +15,7 @@ export async function checkCheckpoint(
   body: Pick<CheckpointBody, 'outcome'>,
 ): Promise<void> {
   const { task, assignment, dispatch } = standing;
-  await checkSelection(queries, standing);
-  if (assignment.closed_at !== null) throw new FarmError('stale_assignment');
-  if (dispatch.closed_at !== null || assignment.attempt !== dispatch.attempt) throw new FarmError('stale_dispatch');
+  await checkOpen(queries, standing);
   if (body.outcome === 'retry' && assignment.retries_used >= assignment.retry_limit) {
     throw new FarmError('budget_exhausted', 'All attempts of this Assignment are used up.', {
       hint: 'Report green, or blocked with what would be needed.',
@@ -41,6 +33,14 @@ export async function checkCheckpoint(
     'boundary_precondition_failed',
     `A green checkpoint needs a green of each direct child; missing: ${missing.map((row) => row.member).join(', ')}.`,
   );
+}
+
+/** What any handover stands on. @throws stale_dispatch, stale_assignment */
+export async function checkOpen(queries: Queries, standing: Standing): Promise<void> {
+  const { assignment, dispatch } = standing;
+  await checkSelection(queries, standing);
+  if (assignment.closed_at !== null) throw new FarmError('stale_assignment');
+  if (dispatch.closed_at !== null || assignment.attempt !== dispatch.attempt) throw new FarmError('stale_dispatch');
 }
 
 /** The team may have changed elsewhere; only this member's own configuration and branch must be the ones it was given. */

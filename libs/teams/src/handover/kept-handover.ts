@@ -1,12 +1,18 @@
 import { z } from 'zod';
-import { CheckpointInput } from '#contracts';
 import { claimReceipt, keepReply, type Queries, readReceipt, sentTogether, type Transaction } from '#store';
+import { HandoverBody } from './handover-body.js';
 
 const Kept = z.object({
   /** Where it was first kept: calls that said the same point to it. */
   origin: z.string(),
   call_id: z.string(),
-  checkpoint: z.object({ id: z.uuid(), ...CheckpointInput.shape }),
+  /** What the member called, to know it when it is said again. */
+  operation: z.string(),
+  input: z.json(),
+  /** The same with the ids that were reserved for it. */
+  body: HandoverBody,
+  /** What the member was answered, and is answered again. */
+  reply: z.json(),
 });
 /** A handover that was checked and answered, and that waits for the work to arrive (D2). No domain row knows of it. */
 export type KeptHandover = z.output<typeof Kept>;
@@ -50,7 +56,7 @@ export async function keepHandover(
   key: string,
   kept: Omit<KeptHandover, 'origin'>,
 ): Promise<void> {
-  await claimReceipt(tx, place(job, key), bodyOf(kept));
+  await claimReceipt(tx, place(job, key), saidIn(kept));
   keepReply(tx, place(job, key), { ...kept, origin: key });
   await nameCall(tx, job, kept.call_id, key);
 }
@@ -72,7 +78,7 @@ export async function carryHandover(tx: Transaction, job: string, from: number, 
   const { kept } = await findHandover(tx, job, from);
   if (!kept) return;
   const key = `${to}.0`;
-  const claimed = await claimReceipt(tx, place(job, key), bodyOf(kept));
+  const claimed = await claimReceipt(tx, place(job, key), saidIn(kept));
   if (!claimed.known) keepReply(tx, place(job, key), kept);
 }
 
@@ -82,7 +88,7 @@ export async function voidHandover(tx: Transaction, job: string, key: string): P
   if (!claimed.known) keepReply(tx, refusal(job, key), { refused: true });
 }
 
-export function bodyOf({ checkpoint }: Pick<KeptHandover, 'checkpoint'>): Omit<KeptHandover['checkpoint'], 'id'> {
-  const { id: _, ...body } = checkpoint;
-  return body;
+/** What the member said, without what was reserved for it. */
+export function saidIn({ operation, input }: Pick<KeptHandover, 'operation' | 'input'>) {
+  return { operation, input };
 }

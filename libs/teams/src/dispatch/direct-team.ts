@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import type { MemberCapabilities } from '#contracts';
+import { type Queries, sentTogether } from '#store';
+import type { Standing } from '../handover/handover-rule.js';
+import type { PlannedMember } from '../replan/change-team.js';
+import type { MemberConfiguration, Pins, TaskRow, TeamMemberRow } from '../rows.js';
+import { assignmentSql, teamSql } from '../sql.js';
+import { capabilitiesOf, ceilingOf } from './exposure.js';
+
+/** A direct child, as its parent sees it. */
+export interface DirectTeammate {
+  readonly id: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly instruction?: string | undefined;
+  readonly provider: string;
+  readonly capabilities: MemberCapabilities | null;
+  /** required: there is no green of the child and its branch as they are now (I8). */
+  readonly participation: 'required' | 'satisfied';
+  /** busy: it has an open Assignment (I2). */
+  readonly availability: 'available' | 'busy';
+}
+
+/** The direct team of a member whose Dispatch has these pins. */
+export async function directTeam(
+  queries: Queries,
+  task: TaskRow,
+  team: readonly TeamMemberRow[],
+  pins: Pins,
+): Promise<readonly DirectTeammate[]> {
+  const children = team.filter((row) => row.parent === pins.member);
+  if (children.length === 0) return [];
+  const current = task.team_revision ?? pins.team_revision;
+  const [unproven, open] = await sentTogether([
+    queries.all(teamSql.unproven, { task: task.id, pinned: pins.team_revision, current, member: pins.member }),
+    queries.all(assignmentSql.openOf, { task: task.id }),
+  ]);
+  const [required, busy] = [new Set(unproven.map(({ member }) => member)), new Set(open.map(({ member }) => member))];
+  return children.map((row) => teammate(task, row, { required: required.has(row.member), busy: busy.has(row.member) }));
+}
+
+/** What a change of the team would make of its author's place: what changes has to be proven anew. */
+export async function foreseeTeam(
+  queries: Queries,
+  { task, dispatch }: Pick<Standing, 'task' | 'dispatch'>,
+  planned: readonly PlannedMember[],
+) {
+  const { member } = dispatch.pins;
+  const self = planned.find((row) => row.member === member);
+  if (!self) throw new Error('a change took its author out of the team');
+  const before = await queries.all(teamSql.members, { revision: task.team_revision ?? dispatch.pins.team_revision });
+  const known = await directTeam(queries, task, before, {
+    ...dispatch.pins,
+    team_revision: task.team_revision ?? dispatch.pins.team_revision,
+  });
+  const children = planned.filter((row) => row.parent === member);
+  const team = children.map((row) => {
+    const now = known.find(({ id }) => id === row.member);
+    const required = row.basis_id === null || row.config_id === null || now?.participation !== 'satisfied';
+    return teammate(task, row, { required, busy: now?.availability === 'busy' });
+  });
+  const manages = children.length > 0;
+  return {
+    direct_team: z.array(z.json()).parse(JSON.parse(JSON.stringify(team))),
+    behavior: manages ? ('manager' as const) : ('contributor' as const),
+    effective_capabilities: capabilitiesOf(self.configuration),
+    available_actions: availableOf(ceilingOf({ manages, configuration: self.configuration }), team),
+  };
+}
+
+/** Of what a member may ever call, what is legal now (§3.4 of the team rules). */
+export function availableOf(ceiling: readonly string[], team: readonly DirectTeammate[]): string[] {
+  const someone = team.some(({ availability }) => availability === 'available');
+  return ceiling.filter((name) => name !== 'delegate' || someone);
+}
+
+function teammate(
+  task: TaskRow,
+  { member, configuration }: Pick<TeamMemberRow, 'member' | 'configuration'>,
+  { required, busy }: { readonly required: boolean; readonly busy: boolean },
+): DirectTeammate {
+  return {
+    ...proseOf(configuration),
+    id: member,
+    provider: configuration.provider?.kind ?? task.settings.default_provider,
+    capabilities: configuration.capabilities ?? null,
+    participation: required ? 'required' : 'satisfied',
+    availability: busy ? 'busy' : 'available',
+  };
+}
+
+interface Prose {
+  title?: string;
+  description?: string;
+  instruction?: string;
+}
+
+export function proseOf({ title, description, instruction }: MemberConfiguration): Prose {
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(instruction === undefined ? {} : { instruction }),
+  };
+}

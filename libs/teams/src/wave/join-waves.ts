@@ -1,0 +1,173 @@
+import { type ChildMerge, limits } from '#contracts';
+import { mergeInto, type ObjectStore, pin } from '#git';
+import type { Queries, Transaction } from '#store';
+import { openDispatch } from '../dispatch/open-dispatch.js';
+import type { TeamParts } from '../parts.js';
+import type { AssignmentRow, ChildReport } from '../rows.js';
+import { assignmentSql } from '../sql.js';
+import { record } from '../task/events.js';
+import { lockTask } from '../task/lock-task.js';
+import { storeOf } from '../task/task-store.js';
+import { type SettledChild, type WaveRow, waveSql } from '../wave-sql.js';
+import { branchOfChild } from './branch-of-child.js';
+
+/** Waves that one look joins at most. */
+const batch = 20;
+
+/**
+ * Joins every Wave whose children have all reported: any controller, at any time, also twice at once (D21). Answers the Tasks that
+ * went on.
+ */
+export async function joinWaves(parts: TeamParts): Promise<readonly string[]> {
+  const joined: string[] = [];
+  const waves = await parts.database.all(waveSql.joinable, { limit: batch, busy: [] });
+  for (const { id } of waves) {
+    try {
+      const task = await joinWave(parts, id);
+      if (task !== undefined) joined.push(task);
+    } catch (error) {
+      if (!parts.onTrouble) throw error;
+      parts.onTrouble(error, id);
+    }
+  }
+  return joined;
+}
+
+/** Answers its Task; nothing where another is at it, or there is nothing to join (yet). */
+export async function joinWave(parts: TeamParts, id: string): Promise<string | undefined> {
+  return parts.database.session(async (session) => {
+    const lock = await session.first(waveSql.tryJoin, { wave: id });
+    if (lock?.mine !== true) return undefined;
+    const found = await readJoin(session, id);
+    if (found === undefined) return undefined;
+    const merged = await mergeChildren(parts, found);
+    return (await applyJoin(parts, found, merged)) ? found.wave.task : undefined;
+  });
+}
+
+interface Join {
+  readonly wave: WaveRow;
+  readonly assignment: AssignmentRow;
+  readonly children: readonly SettledChild[];
+}
+
+async function readJoin(session: Queries, id: string): Promise<Join | undefined> {
+  const wave = await session.first(waveSql.read, { id });
+  const { pending } = (await session.first(waveSql.pending, { wave: id })) ?? { pending: 1 };
+  if (wave?.status !== 'open' || pending > 0) return undefined;
+  const assignment = await session.first(assignmentSql.read, { id: wave.assignment });
+  if (!assignment || assignment.closed_at !== null) return undefined;
+  return { wave, assignment, children: await session.all(waveSql.children, { wave: id }) };
+}
+
+interface Merged {
+  readonly head: string;
+  readonly merges: readonly ChildMerge[];
+}
+
+/** Git, outside any transaction. The same rows give the same commits, so it may be killed and begun again (H6). */
+async function mergeChildren(parts: TeamParts, { wave, assignment, children }: Join): Promise<Merged> {
+  const store = await storeOf(parts, wave.task);
+  const merges: ChildMerge[] = [];
+  let head = assignment.line_head;
+  for (const child of children) {
+    const merge = await mergeChild(parts, store, { wave, head, child });
+    if (merge.outcome === 'merged') head = merge.commit;
+    merges.push(merge);
+  }
+  return { head, merges };
+}
+
+interface OneMerge {
+  readonly wave: WaveRow;
+  readonly head: string;
+  readonly child: SettledChild;
+}
+
+async function mergeChild(parts: TeamParts, store: ObjectStore, { wave, head, child }: OneMerge): Promise<ChildMerge> {
+  const branch = branchOfChild(child.member, wave.id);
+  const changed = child.line_head !== child.line_base;
+  if (child.outcome === 'blocked') return { outcome: 'skipped', ...(changed && { branch }) };
+  const merge = await mergeInto(store, {
+    ours: head,
+    theirs: child.line_head,
+    base: child.line_base,
+    message: `Merge the work of ${child.member}\n\n${child.summary}`,
+    author: { name: `Longshore (${child.member})`, email: 'longshore@localhost' },
+    when: child.recorded_at,
+    limits: parts.gitLimits ?? {},
+  });
+  if (merge.outcome === 'conflict') return { ...merge, files: merge.files.slice(0, limits.filesChanged), branch };
+  if (merge.outcome === 'error') return { ...merge, branch };
+  // On disk and held before a row names it (D20).
+  if (merge.outcome === 'merged')
+    await pin(store, { kind: 'accepted', job: wave.id, epoch: child.position, commit: merge.commit });
+  return merge;
+}
+
+/** Line, Wave and successor in one transaction. False: the Task does not run, or another was faster; a sweep comes back to it. */
+function applyJoin(parts: TeamParts, join: Join, { head, merges }: Merged): Promise<boolean> {
+  const { wave, assignment, children } = join;
+  return parts.database.transaction(async (tx) => {
+    const task = await lockTask(tx, wave.task);
+    if (task.status !== 'running') return false;
+    if (!(await tx.first(waveSql.settle, { id: wave.id }))) return false;
+    if (head !== assignment.line_head) await moveLine(tx, assignment, head);
+    for (const [n, child] of children.entries()) {
+      const merge = merges[n];
+      tx.later(waveSql.noteMerge, {
+        wave: wave.id,
+        position: child.position,
+        merge: JSON.stringify(merge),
+        commit: child.line_head === child.line_base ? null : child.line_head,
+      });
+    }
+    record(parts, tx, {
+      task: task.id,
+      type: 'wave_settled',
+      source: 'controller',
+      payload: {
+        wave: wave.id,
+        member: assignment.member,
+        commit: head,
+        members: children.map(({ member, outcome }, n) => ({ member, outcome, merge: merges[n] })),
+      },
+    });
+    const members = children.map((child, n) => reportOf(child, merges[n]));
+    await openDispatch(
+      parts,
+      tx,
+      task,
+      { ...assignment, line_head: head },
+      {
+        reason: 'delegation_wave',
+        causedBy: wave.id,
+        continuation: {
+          kind: 'delegation_wave_settled',
+          wave: wave.id,
+          source_dispatch: wave.source_dispatch,
+          members,
+        },
+      },
+    );
+    return true;
+  });
+}
+
+/** from: the line stands where the merge began; nobody else moves it while its member waits (H6). */
+async function moveLine(tx: Transaction, { id, line_head }: AssignmentRow, to: string): Promise<void> {
+  if ((await tx.run(assignmentSql.moveLine, { id, from: line_head, to })) !== 1)
+    throw new Error('the line of a waiting member has moved');
+}
+
+function reportOf(child: SettledChild, merge: ChildMerge | undefined): ChildReport {
+  if (!merge) throw new Error('a child without its merge');
+  const { summary, details, files } = child;
+  return {
+    child_id: child.member,
+    assignment: { id: child.assignment, prompt: child.prompt, files: child.asked_files },
+    outcome: child.outcome,
+    checkpoint: { summary, ...(details === null ? {} : { details }), files },
+    merge,
+  };
+}

@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { limits } from '#contracts';
+import { openStore, readFileAt } from '#git';
+import { aTeamFarm, leaseTime, type TeamFarm } from '../../../../test/support/team-farm.js';
+
+let farm: TeamFarm;
+beforeAll(async () => {
+  farm = await aTeamFarm();
+  await farm.workflow('trio', { children: [{ id: 'a' }, { id: 'b' }, { id: 'c' }] });
+  await farm.workflow('duo', { children: [{ id: 'a' }, { id: 'b' }] });
+  await farm.workflow('wide', { children: Array.from({ length: 9 }, (_, n) => ({ id: `m${n}` })) });
+  await farm.workflow('deep', { children: [{ id: 'mid', children: [{ id: 'leaf' }] }] });
+});
+afterAll(() => farm.close());
+
+type Alone = Awaited<ReturnType<TeamFarm['alone']>>;
+type Lease = Awaited<ReturnType<ReturnType<Alone['worker']>['begin']>>;
+
+const green = { summary: 'Done', outcome: 'green' } as const;
+const blocked = { summary: 'No way', outcome: 'blocked' } as const;
+const memberOf = (lease: Lease): string => {
+  const { payload } = lease;
+  if (typeof payload !== 'object' || payload === null || !('member_id' in payload)) throw new Error('no payload');
+  return String(payload.member_id);
+};
+
+/** The lead has given work to these children; their leases, by name. */
+async function aWave(names: readonly string[], workflow = 'trio') {
+  const { task, worker } = await farm.alone({ workflow_id: workflow });
+  const north = worker('north');
+  const lead = await north.begin();
+  const assignments = names.map((child_id) => ({ child_id, prompt: `Do the part of ${child_id}` }));
+  await north.handOverBy(lead, (callId) => north.delegate(lead, { assignments }, callId));
+  const leases = new Map<string, Lease>();
+  for (const _ of names) {
+    const lease = await north.begin();
+    leases.set(memberOf(lease), lease);
+  }
+  const of = (name: string): Lease => {
+    const lease = leases.get(name);
+    if (!lease) throw new Error(`no lease of ${name}`);
+    return lease;
+  };
+  return { task, worker, north, lead, of };
+}
+
+const rows = <Row = Readonly<Record<string, unknown>>>(text: string) => farm.sql<Row>(text);
+const counters = async (task: string) =>
+  (
+    await rows(`select (select children_used from assignment where task = '${task}' and parent is null) as used,
+      (select count(*) from wave where task = '${task}') as waves,
+      (select count(*) from wave_member m join wave w on w.id = m.wave where w.task = '${task}') as members,
+      (select count(*) from assignment where task = '${task}') as assignments,
+      (select count(*) from dispatch where task = '${task}') as dispatches`)
+  )[0];
+const alone = { used: 0, waves: 0, members: 0, assignments: 1, dispatches: 1 };
+
+describe('a Wave', () => {
+  it('M4 Q2 D21 gives work to children side by side, joins when all have reported, and the lead goes on with what they did', async () => {
+    const { task, north, of } = await aWave(['a', 'b'], 'duo');
+    expect(await counters(task)).toEqual({ used: 2, waves: 1, members: 2, assignments: 3, dispatches: 3 });
+    await north.handOver(of('b'), { ...green, summary: 'B is done' }, { 'b.txt': 'b\n' });
+    expect(await farm.teams.sweeps.joinWaves()).not.toContain(task);
+    await north.handOver(of('a'), { ...green, summary: 'A is done' }, { 'a.txt': 'a\n' });
+    expect(await farm.teams.sweeps.joinWaves()).toContain(task);
+
+    const lead = await north.begin();
+    const { continuation } = await north.context(lead);
+    expect(continuation).toMatchObject({
+      kind: 'delegation_wave_settled',
+      members: [
+        { child_id: 'a', outcome: 'green', checkpoint: { summary: 'A is done' }, merge: { outcome: 'merged' } },
+        { child_id: 'b', outcome: 'green', checkpoint: { summary: 'B is done' }, merge: { outcome: 'merged' } },
+      ],
+    });
+    await north.handOver(lead, green);
+    const view = await farm.view(task);
+    expect(view).toMatchObject({ status: 'completed', result: { outcome: 'green' } });
+    expect(view.result?.files_changed.map(({ path }) => path).sort()).toEqual(['a.txt', 'b.txt']);
+  });
+
+  it('I13 tells the reports in the order of the request, whoever was first', async () => {
+    const { task, north, of } = await aWave(['c', 'a', 'b']);
+    for (const name of ['b', 'a', 'c']) await north.handOver(of(name), { ...green, summary: `From ${name}` });
+    await farm.teams.sweeps.joinWaves();
+    const { continuation } = await north.context(await north.begin());
+    expect(continuation).toMatchObject({ members: [{ child_id: 'c' }, { child_id: 'a' }, { child_id: 'b' }] });
+    expect(await farm.eventTypes(task)).toContain('wave_settled');
+  });
+
+  it('I10 R25 is given whole or not at all, and a refusal changes no counter', async () => {
+    const { task, worker } = await farm.alone({ workflow_id: 'trio' });
+    const north = worker('north');
+    const lead = await north.begin();
+    const ask = (...names: readonly string[]) =>
+      north.delegate(lead, { assignments: names.map((child_id) => ({ child_id, prompt: 'Do it' })) });
+    await expect(ask('a', 'nobody')).rejects.toMatchObject({
+      code: 'illegal_target_relation',
+      fields: [{ path: '/assignments/1/child_id', rule: 'direct_child' }],
+    });
+    await rows(`update assignment set children_used = children_limit - 1 where task = '${task}'`);
+    await expect(ask('a', 'b')).rejects.toMatchObject({ code: 'budget_exhausted' });
+    await rows(`update assignment set children_used = 0 where task = '${task}'`);
+    expect(await counters(task)).toEqual(alone);
+    await expect(ask('a', 'a')).rejects.toThrow();
+    // The same lead, still at its Dispatch, may ask for what it may have.
+    await expect(ask('a')).resolves.toEqual({ accepted: true, members: [{ child_id: 'a' }], must_stop: true });
+    expect(await counters(task)).toEqual(alone);
+  });
+
+  it('I10 H1 writes none of it where the work never arrives', async () => {
+    const { task, worker } = await farm.alone({ workflow_id: 'trio' });
+    const north = worker('north');
+    const lead = await north.begin();
+    await north.delegate(lead, { assignments: [{ child_id: 'a', prompt: 'Do it' }] });
+    await farm.time.pass(leaseTime);
+    await farm.queue.sweep();
+    expect(await counters(task)).toEqual(alone);
+    const again = await worker('south').begin();
+    expect(again).toMatchObject({ id: lead.id, epoch: 2 });
+  });
+
+  it('R26 may have as many members as the limit says, and one more is refused', async () => {
+    const most = Array.from({ length: limits.waveMembers }, (_, n) => `m${n}`);
+    const { task } = await aWave(most, 'wide');
+    expect(await counters(task)).toMatchObject({ waves: 1, members: limits.waveMembers });
+    const { worker } = await farm.alone({ workflow_id: 'wide' });
+    const south = worker('south');
+    const lead = await south.begin();
+    const tooMany = [...most, 'm8'].map((child_id) => ({ child_id, prompt: 'Do it' }));
+    await expect(south.delegate(lead, { assignments: tooMany })).rejects.toThrow('<=8');
+  });
+
+  it('is not for members without a team, nor for a child that is at work', async () => {
+    const { north, of } = await aWave(['a']);
+    await expect(
+      north.delegate(of('a'), { assignments: [{ child_id: 'b', prompt: 'You do it' }] }),
+    ).rejects.toMatchObject({ code: 'illegal_caller' });
+  });
+
+  it('I9 Q3 is settled by a child that is blocked, which proves nothing: green is refused and blocked is not', async () => {
+    const { task, north, of } = await aWave(['a', 'b']);
+    await north.handOver(of('a'), green, { 'a.txt': 'a\n' });
+    await north.handOver(of('b'), blocked, { 'b.txt': 'half\n' });
+    await farm.teams.sweeps.joinWaves();
+    const lead = await north.begin();
+    const context = await north.context(lead);
+    expect(context.continuation).toMatchObject({
+      members: [
+        { child_id: 'a', merge: { outcome: 'merged' } },
+        {
+          child_id: 'b',
+          outcome: 'blocked',
+          merge: { outcome: 'skipped', branch: expect.stringMatching(/^longshore\/b-/) },
+        },
+      ],
+    });
+    expect(context.direct_team).toMatchObject([
+      { id: 'a', participation: 'satisfied', availability: 'available' },
+      { id: 'b', participation: 'required', availability: 'available' },
+      { id: 'c', participation: 'required' },
+    ]);
+    await expect(north.checkpoint(lead, green)).rejects.toMatchObject({
+      code: 'boundary_precondition_failed',
+      detail: expect.stringContaining('b, c'),
+    });
+    await north.handOver(lead, blocked);
+    expect(await farm.view(task)).toMatchObject({ status: 'completed', result: { outcome: 'blocked' } });
+  });
+
+  it('I9 is not settled by a retry: the child tries again, and its place stays', async () => {
+    const { task, north, of } = await aWave(['a']);
+    await north.handOver(of('a'), { summary: 'Wrong way', outcome: 'retry' });
+    expect(await farm.teams.sweeps.joinWaves()).not.toContain(task);
+    await north.handOver(await north.begin(), green);
+    expect(await farm.teams.sweeps.joinWaves()).toContain(task);
+  });
+
+  it('Q4 may be followed by another to the same child: a fresh Assignment, and what was proven stays proven', async () => {
+    const { north, of } = await aWave(['a']);
+    await north.handOver(of('a'), green);
+    await farm.teams.sweeps.joinWaves();
+    const lead = await north.begin();
+    await north.handOverBy(lead, (callId) =>
+      north.delegate(lead, { assignments: [{ child_id: 'a', prompt: 'Once more' }] }, callId),
+    );
+    const second = await north.begin();
+    expect((await north.context(second)).assignment.prompt).toBe('Once more');
+    await north.handOver(second, blocked);
+    await farm.teams.sweeps.joinWaves();
+    const [a] = (await north.context(await north.begin())).direct_team;
+    expect(a).toMatchObject({ id: 'a', participation: 'satisfied' });
+  });
+
+  it('names the files of a conflict, keeps the branch, and stops no sibling', async () => {
+    const { task, north, of } = await aWave(['a', 'b', 'c']);
+    await north.handOver(of('a'), green, { 'same.txt': 'from a\n' });
+    await north.handOver(of('b'), green, { 'same.txt': 'from b\n' });
+    await north.handOver(of('c'), green, { 'c.txt': 'c\n' });
+    await farm.teams.sweeps.joinWaves();
+    const lead = await north.begin();
+    expect((await north.context(lead)).continuation).toMatchObject({
+      members: [
+        { merge: { outcome: 'merged' } },
+        { merge: { outcome: 'conflict', files: ['same.txt'], branch: expect.stringMatching(/^longshore\/b-/) } },
+        { merge: { outcome: 'merged' } },
+      ],
+    });
+    expect(lead.payload).toMatchObject({ branches: [{ branch: expect.stringMatching(/^longshore\/b-/) }] });
+    const [line] = await rows<{ line_head: string }>(
+      `select line_head from assignment where task = '${task}' and parent is null`,
+    );
+    const store = await openStore(join(farm.data, 'tasks', task, 'store.git'));
+    const kept = await readFileAt(store, line?.line_head ?? '', 'same.txt');
+    expect(kept.toString()).toBe('from a\n');
+  });
+
+  it('R10 D21 is joined once, however many controllers look at the same moment', async () => {
+    const { task, north, of } = await aWave(['a', 'b']);
+    await north.handOver(of('a'), green, { 'a.txt': 'a\n' });
+    await north.handOver(of('b'), green, { 'b.txt': 'b\n' });
+    const controllers = [farm.teams, farm.another().teams, farm.another().teams];
+    await Promise.all([...controllers, ...controllers].map((teams) => teams.sweeps.joinWaves()));
+    await farm.teams.sweeps.joinWaves();
+    const successors = await rows(`select 1 from dispatch where task = '${task}' and reason = 'delegation_wave'`);
+    expect(successors).toHaveLength(1);
+  });
+
+  it('R8 D8 waits with its join while the Task is paused, and Resume brings it about', async () => {
+    const { task, north, of } = await aWave(['a']);
+    const callId = randomUUID();
+    await north.checkpoint(of('a'), green, callId);
+    await rows(`update task set status = 'paused', pause_reason = 'paused_by_operator' where id = '${task}'`);
+    await north.complete(of('a'), 'handover', { handover: { call_id: callId } });
+    expect(await farm.teams.sweeps.joinWaves()).not.toContain(task);
+    await farm.control(task, 'resume');
+    expect(await rows(`select 1 from dispatch where task = '${task}' and closed_at is null`)).toEqual([]);
+    expect(await farm.teams.sweeps.joinWaves()).toContain(task);
+    await north.handOver(await north.begin(), blocked);
+    expect(await farm.view(task)).toMatchObject({ status: 'completed' });
+  });
+
+  it('R9 I15 leaves nothing open behind a cancel', async () => {
+    const { task, north, of } = await aWave(['a', 'b']);
+    await north.handOver(of('a'), green);
+    await farm.control(task, 'cancel');
+    expect(await rows(`select status from wave where task = '${task}'`)).toEqual([{ status: 'cancelled' }]);
+    expect(
+      await rows(
+        `select m.status from wave_member m join wave w on w.id = m.wave where w.task = '${task}' order by position`,
+      ),
+    ).toEqual([{ status: 'settled' }, { status: 'cancelled' }]);
+    await farm.time.pass(leaseTime);
+    await farm.queue.sweep();
+    expect(await farm.teams.sweeps.joinWaves()).not.toContain(task);
+    expect(await rows(`select 1 from dispatch where task = '${task}' and closed_at is null`)).toEqual([]);
+  });
+
+  it('R12 keeps its place for a child whose machine dies', async () => {
+    const { task, worker, north, of } = await aWave(['a']);
+    await farm.time.pass(leaseTime);
+    await farm.queue.sweep();
+    const again = await worker('south').begin();
+    expect(again).toMatchObject({ id: of('a').id, epoch: 2 });
+    await expect(north.handOver(of('a'), green)).rejects.toMatchObject({ code: 'stale_lease' });
+    await worker('south')
+      .checkpoint(again, { summary: 'x' })
+      .catch(() => undefined);
+    expect(await rows(`select status from wave where task = '${task}'`)).toEqual([{ status: 'open' }]);
+  });
+
+  it('D4 I26 pauses the Task when none of its children can go on, and Resume gives the child new tries', async () => {
+    const { task, north, of } = await aWave(['a']);
+    await north.fail(of('a'), 'capture_failed', false);
+    expect(await farm.view(task)).toMatchObject({ status: 'paused' });
+    await farm.control(task, 'resume');
+    const child = await north.begin();
+    expect(memberOf(child)).toBe('a');
+    await north.handOver(child, green);
+    expect(await farm.teams.sweeps.joinWaves()).toContain(task);
+  });
+
+  it('nests: each line starts at its parent’s accepted head, and comes back by the same way', async () => {
+    const { task, north, of } = await aWave(['mid'], 'deep');
+    const mid = of('mid');
+    await north.handOverBy(
+      mid,
+      (callId) => north.delegate(mid, { assignments: [{ child_id: 'leaf', prompt: 'The leaf' }] }, callId),
+      { files: { 'mid.txt': 'mid\n' } },
+    );
+    const leaf = await north.begin();
+    const work = await north.work(leaf, { 'leaf.txt': 'leaf\n' });
+    await north.upload(leaf, work);
+    await north.handOver(leaf, green, { 'leaf.txt': 'leaf\n' });
+    await farm.teams.sweeps.joinWaves();
+    await north.handOver(await north.begin(), green);
+    await farm.teams.sweeps.joinWaves();
+    await north.handOver(await north.begin(), green);
+    const { result } = await farm.view(task);
+    expect(result?.files_changed.map(({ path }) => path).sort()).toEqual(['leaf.txt', 'mid.txt']);
+  });
+});
