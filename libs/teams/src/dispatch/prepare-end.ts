@@ -4,6 +4,7 @@ import type { JobEnd, JobRow } from '#jobs';
 import type { NamedFile } from '../handover/handover-rule.js';
 import { ruleOf } from '../handover/handover-rules.js';
 import { findHandover, type KeptHandover, saidBy, voidHandover } from '../handover/kept-handover.js';
+import { asRefusal } from '../handover/refusal.js';
 import type { TeamParts } from '../parts.js';
 import type { DispatchRow, KeptResult } from '../rows.js';
 import { assignmentSql, dispatchSql, rescueSql, taskSql } from '../sql.js';
@@ -115,14 +116,6 @@ async function checkEarly(
     await parts.database.transaction((tx) => voidHandover(tx, job.id, handover.key));
     throw asRefusal(error);
   }
-}
-
-/** The member's own error, as a refusal of its handover (D1). */
-export function asRefusal(error: FarmError): FarmError {
-  return new FarmError('handover_refused', `${error.code}: ${error.detail}`, {
-    hint: error.hint ?? 'Nothing was changed. Put it right and hand over again.',
-    cause: error,
-  });
 }
 
 /** I22, H21: regular files of the captured tree, with no symbolic link on the way. */

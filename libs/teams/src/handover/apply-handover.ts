@@ -1,12 +1,13 @@
 import { FarmError } from '#contracts';
 import type { JobRow } from '#jobs';
 import type { Transaction } from '#store';
-import { asRefusal, type PreparedEnd } from '../dispatch/prepare-end.js';
+import type { PreparedEnd } from '../dispatch/prepare-end.js';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql, attentionSql, dispatchSql } from '../sql.js';
 import type { Standing } from './handover-rule.js';
 import { ruleOf } from './handover-rules.js';
 import { findHandover, voidHandover } from './kept-handover.js';
+import { asRefusal } from './refusal.js';
 
 /** The work has arrived: the handover that was kept is checked again and applied, whole (H1). @throws handover_refused */
 export async function applyHandover(
