@@ -34,7 +34,7 @@ export async function joinWaves(parts: TeamParts): Promise<readonly string[]> {
 }
 
 /** Answers its Task; nothing where another is at it, or there is nothing to join (yet). */
-export async function joinWave(parts: TeamParts, id: string): Promise<string | undefined> {
+async function joinWave(parts: TeamParts, id: string): Promise<string | undefined> {
   return parts.database.session(async (session) => {
     const lock = await session.first(waveSql.tryJoin, { wave: id });
     if (lock?.mine !== true) return undefined;
