@@ -9,6 +9,7 @@ const accounts = `
 accounts:
   work: { provider: scripted, billing: plan, failover: [backup] }
   backup: { provider: scripted, billing: metered, use: named }
+  spoiled: { provider: scripted, billing: metered, use: named }
 `;
 const green = '- call: { operation: checkpoint, input: { summary: "Done.", outcome: green } }';
 
@@ -34,6 +35,7 @@ describe('provider accounts on a farm', () => {
     expect(worker?.accounts.map(({ name, billing }) => [name, billing])).toEqual([
       ['work', 'plan'],
       ['backup', 'metered'],
+      ['spoiled', 'metered'],
     ]);
     const document = 'kind: workflow\nid: elsewhere\ndescription: x\nlead: { id: lead, provider: { kind: codex } }\n';
     const imported = await farm.client.call(workflowImport, { document });
@@ -67,6 +69,27 @@ describe('provider accounts on a farm', () => {
     expect(await farm.client.call(accountResume, { account: 'work' })).toEqual({ account: 'work', resumed: true });
     const { accounts: all } = await farm.client.call(accountList, {});
     expect(all.find((one) => one.account === 'work')).toMatchObject({ state: 'usable', resets_at: null });
+  }, 120_000);
+
+  it('say what happened when their provider refuses them, and are shown as refused', async () => {
+    const task = await farm.startTask(
+      `steps:\n  - fail: { class: auth, refuse_start: true, detail: "It is not logged in." }\n`,
+      { account: 'spoiled' },
+    );
+    const attention = await waitUntil(async () => (await farm.task(task)).attention[0]);
+    expect(attention).toMatchObject({
+      kind: 'no_machine',
+      summary: expect.stringContaining('account spoiled on north'),
+    });
+    expect(attention.summary).toContain('longshore provider check spoiled');
+    expect(await account('spoiled')).toMatchObject({
+      state: 'unusable',
+      machines: [],
+      note: expect.stringContaining('refused'),
+    });
+    // the machine is well: others work on
+    expect((await farm.client.call(workerList, {})).workers[0]?.state).toBe('live');
+    expect((await farm.jobs(task)).map(({ tries, state }) => [tries, state])).toEqual([[0, 'queued']]);
   }, 120_000);
 
   it('stop at the budget of their Task: the session is ended, its work kept, and Resume goes on with it', async () => {

@@ -9,6 +9,7 @@ import { Accounts } from './accounts/accounts.js';
 import { checkAccount } from './accounts/check-account.js';
 import { isLoginProvider, logIn } from './accounts/login.js';
 import { ownersEnvironment } from './accounts/owners-environment.js';
+import { readWorkerFile } from './accounts/worker-file.js';
 import { faultOf, openLog } from './log.js';
 import { readSandboxSettings, SandboxPolicy } from './process/sandbox/index.js';
 import { providers } from './provider/index.js';
@@ -24,6 +25,7 @@ async function main(): Promise<void> {
   if (command === 'login') return answer(await login(home.path, rest));
   const log = openLog(settings.logLevel);
   const sandboxes = await SandboxPolicy.prove(readSandboxSettings(environment));
+  await readWorkerFile(home.path);
   const accounts = await Accounts.open({
     home: home.path,
     host: hostname().slice(0, 255),

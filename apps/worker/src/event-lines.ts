@@ -20,6 +20,8 @@ type WorkerEvent =
   | 'retained'
   | 'salvaged'
   | 'draining'
+  /** The owner's file does not hold. */
+  | 'misconfigured'
   | 'kept'
   | 'dropped'
   | 'disk'

@@ -125,8 +125,10 @@ export class FarmWorker {
 
   /** Beats run from the beginning, so that a long salvage does not look like a dead machine. */
   async start(): Promise<void> {
-    const { home, identity, farm, log, line, workspaces } = this.needs;
+    const { needs } = this;
+    const { home, identity, farm, log, line, workspaces } = needs;
     await this.report.look();
+    if (needs.accounts.trouble !== undefined) line('misconfigured', { detail: needs.accounts.trouble });
     this.looking = setInterval(() => void this.lookAround(), lookEveryMs).unref();
     this.beats.start();
     await salvageDeadBoots({ home, workspaces, worker: identity.enrolled.worker_id, farm, log, line });

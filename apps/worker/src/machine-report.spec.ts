@@ -57,7 +57,7 @@ function aReport(enrolledLabels: readonly string[]): MachineReport {
     gitVersion: '2.39',
     busy: () => 1,
     rungs: ['bwrap'],
-    accounts: { offers: [], look: async () => {} },
+    accounts: { offers: [], trouble: undefined, look: async () => {} },
     providers: new Map([
       provider('good', async () => ({ usable: true })),
       provider('broken', async () => ({ usable: false, code: 'environment', reason: 'gone', fix: 'install it' })),

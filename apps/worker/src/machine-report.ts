@@ -15,7 +15,7 @@ interface ReportNeeds {
   /** Why no new work is taken now. */
   readonly refuses?: () => string | undefined;
   readonly providers: ReadonlyMap<string, Provider>;
-  readonly accounts: Pick<Accounts, 'offers' | 'look'>;
+  readonly accounts: Pick<Accounts, 'offers' | 'look' | 'trouble'>;
   /** Rungs of the sandbox that a job may ask for here. */
   readonly rungs: readonly string[];
   readonly log: Log;
@@ -29,7 +29,7 @@ export class MachineReport {
 
   now(): WorkerReport {
     const { slots, busy, host, gitVersion, accounts } = this.needs;
-    const refuses = this.needs.refuses?.();
+    const refuses = this.needs.refuses?.() ?? cutTo(256, accounts.trouble);
     return {
       slots,
       busy: busy(),
@@ -70,6 +70,10 @@ export class MachineReport {
       return true;
     });
   }
+}
+
+function cutTo(length: number, text: string | undefined): string | undefined {
+  return text === undefined || text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
 const archNames: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'aarch64' };

@@ -44,6 +44,8 @@ export type Ended = z.output<typeof Ended>;
 export const FailReason = z.enum([
   'provider_start',
   'environment',
+  /** The login or key of its account; the machine is well, and offers the account no more. */
+  'account_refused',
   'prepare_failed',
   'capture_failed',
   'upload_failed',
@@ -119,7 +121,7 @@ export const WorkerReport = z.strictObject({
     .default({}),
   load: z.number().min(0).optional(),
   host: storable(255).optional(),
-  /** Why it takes no new work, such as a disk below its floor; it announces no room then. */
+  /** What its owner has to mend: why it takes no new work (it announces no room then), or runs without its accounts. */
   refuses: storable(256).optional(),
   /** Last words of a drain: the identity is free again (D16). */
   goodbye: z.boolean().optional(),

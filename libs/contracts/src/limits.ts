@@ -18,6 +18,8 @@ export const limits = {
   recoveries: 2,
   /** A rate limit that did not say how long it lasts. */
   limitedRetryMs: 60_000,
+  /** Until an account whose login or key was refused is tried again though nothing was changed. */
+  accountRefusedMs: 15 * 60_000,
   /** Whatever a provider says: after a week it is asked again. */
   limitedRetryMostMs: 7 * 86_400_000,
   tries: 5,

@@ -146,6 +146,10 @@ export const Attention = z.strictObject({
   kind: z.enum([
     'human_request',
     'blocked_result',
+    /** The farm's own run of the verify command did not pass. */
+    'verify_failed',
+    /** Members work, or worked, without what the repository's setup command makes. */
+    'setup_failed',
     'workspace_unavailable',
     'lane_exhausted',
     'no_machine',
@@ -232,6 +236,10 @@ export const taskSearch = contract({
         workflow_id: z.string(),
         status: TaskStatus,
         product_status: ProductStatus,
+        /** Null before the end. */
+        verified: z.union([z.boolean(), z.literal('not_asked')]).nullable(),
+        /** How many things somebody should look at; the Task itself names them. */
+        attention: z.int(),
         started_at: z.string(),
         ended_at: z.string().nullable(),
       }),

@@ -133,7 +133,12 @@ export const status = contract({
   output: z.strictObject({
     version: z.string(),
     farm_id: z.string(),
+    /** Stands still while no controller lives (H3). */
     farm_time: z.string(),
+    /** Wall time of the database less farm time, ms: what the farm has missed so far. */
+    farm_time_behind_ms: z.int().optional(),
+    /** False while it stands still. */
+    farm_time_runs: z.boolean().optional(),
     nats: z.enum(['connected', 'away']),
     workers: z.strictObject({ live: z.int(), total: z.int(), slots: z.int(), busy: z.int() }),
     jobs: z.strictObject({ queued: z.int(), held: z.int(), leased: z.int(), dead: z.int() }),

@@ -31,7 +31,7 @@ export { glanceAt } from './remote/glance.js';
 export type { SourceReport } from './remote/inspect-source.js';
 export { inspectSource, listSubmodules } from './remote/inspect-source.js';
 export { listRemote } from './remote/list-remote.js';
-export { bundleOfMirror, commitOf, fetchMirror, isUnused, tidyMirror } from './remote/mirror.js';
+export { branchesOf, bundleOfMirror, commitOf, fetchMirror, isUnused, tidyMirror } from './remote/mirror.js';
 export type { Remote, RemoteCall, RemoteCredential } from './remote/remote.js';
 export { knownName, withRemote } from './remote/remote.js';
 export { requireGit } from './require-git.js';

@@ -21,9 +21,11 @@ export interface Laying {
 /**
  * Lays the base into a folder: only files that differ are touched, files that are not in the base go, ignored ones stay.
  *
+ * Answers which files went.
+ *
  * The index is filled with what lies there, so that git touches only what differs and build tools find old times unchanged.
  */
-export async function layIn(laying: Laying): Promise<void> {
+export async function layIn(laying: Laying): Promise<readonly BytePath[]> {
   const { dir, gitDir, base, index, limits } = laying;
   const { files } = await filesOfTree(gitDir, base, limits);
   const nothing = new Set<BytePath>();
@@ -45,7 +47,8 @@ export async function layIn(laying: Laying): Promise<void> {
     limits: { ...limits, workspaceBytes: Number.MAX_SAFE_INTEGER, packObjects: Number.MAX_SAFE_INTEGER },
   });
   for (const path of scan.nested) await remove(`${path}/.git`);
-  for (const path of scan.taken) if (!files.has(path) && !kept(path)) await remove(path);
+  const gone = scan.taken.filter((path) => !files.has(path) && !kept(path));
+  for (const path of gone) await remove(path);
   const taken = scan.taken.filter((path) => files.has(path));
   await writeWorkspaceTree({ dir, gitDir, index, taken, links: [], limits });
   await git(['read-tree', '--reset', '-u', base], {
@@ -57,4 +60,5 @@ export async function layIn(laying: Laying): Promise<void> {
     config: { 'checkout.workers': '0' },
     env: { GIT_INDEX_FILE: index },
   });
+  return gone;
 }

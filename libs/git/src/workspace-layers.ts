@@ -1,6 +1,7 @@
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { branchOf, pointAgentRepository, writeAgentRepository } from './agent-repository.js';
+import { toText } from './byte-path.js';
 import { fillGitDir, linkGitDir } from './fill-git-dir.js';
 import { withFolder } from './folders.js';
 import { type GitLimits, gitLimits } from './git-limits.js';
@@ -59,18 +60,27 @@ interface FilesWanted {
 
 /**
  * Lays the files of the base and of its submodules into a folder, without a `.git`. On a used folder: files that are not in the base go, ignored ones
- * stay.
+ * stay. Answers which went.
  *
  * @throws FarmError `disk_full` · `timeout`
  */
-export async function layFiles({ dir, gitDir, base, index, limits }: FilesWanted): Promise<void> {
+export async function layFiles({ dir, gitDir, base, index, limits }: FilesWanted): Promise<readonly string[]> {
   await mkdir(dir, { recursive: true });
-  await withFolder(gitDir, async (folder) => {
+  const gone = await withFolder(gitDir, async (folder) => {
     const made = indexIn(folder);
-    await layIn({ dir, gitDir, base: requireOid(base), index: made, limits: gitLimits(limits), keep: [] });
+    const removed = await layIn({
+      dir,
+      gitDir,
+      base: requireOid(base),
+      index: made,
+      limits: gitLimits(limits),
+      keep: [],
+    });
     await copyFile(made, index);
+    return removed;
   });
   await laySubmoduleFiles({ dir, gitDir, base: requireOid(base), limits: gitLimits(limits) });
+  return gone.map(toText);
 }
 
 interface HeadWanted {

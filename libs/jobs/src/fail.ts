@@ -56,6 +56,11 @@ async function settle(
   if (failure.reason === 'environment' && (!kind || job.phase === 'preparing') && !started) {
     return { next: { next: waits(job), note }, leaving: { exclude: worker } };
   }
+  // Nor is the job at fault: it waits for the account, here or elsewhere. Not at once: the machine is just saying that it has it no more.
+  if (failure.reason === 'account_refused' && (!kind || job.phase === 'preparing') && !started) {
+    const next = waits(job);
+    return { next: next === 'queue' ? { next, afterMs: backoffMs(1), note } : { next, note }, leaving: {} };
+  }
   const startAttempts = failure.reason === 'provider_start' ? 1 : 0;
   const attempts = job.start_attempts + startAttempts;
   const exhausted = attempts >= limits.startAttempts;

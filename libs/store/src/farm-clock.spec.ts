@@ -10,6 +10,9 @@ const sql = {
     'spec.last_tick',
     'update farm_clock set ticked_at = clock_timestamp() - make_interval(secs => $seconds)',
   ),
+  /** As after an hour without a controller. */
+  setBack: statement<unknown>('spec.set_back', "update farm_clock set farm_at = farm_at - interval '1 hour'"),
+  setForth: statement<unknown>('spec.set_forth', "update farm_clock set farm_at = farm_at + interval '1 hour'"),
   read: statement<{ farm: number; reading: number; wall: number }>(
     'spec.read',
     `select extract(epoch from farm_at)::float8 as farm, extract(epoch from (select farm_now()))::float8 as reading,
@@ -39,9 +42,14 @@ describe('farm time', () => {
     await lastTick(2);
     const young = await clock();
     expect(young.reading - young.farm).toBeGreaterThanOrEqual(2);
+    expect(await readFarm(database)).toMatchObject({ ticking: true });
     await lastTick(86_400);
     const old = await clock();
     expect(old.reading - old.farm).toBeCloseTo(3, 3);
+    expect(await readFarm(database)).toMatchObject({ ticking: false });
+    await database.run(sql.setBack);
+    expect((await readFarm(database)).behindMs).toBeGreaterThan(3_000_000);
+    await database.run(sql.setForth);
   });
 
   it('D25 moves by nothing when the host of the database is set back an hour, by three seconds when it is set ahead', async () => {

@@ -15,13 +15,15 @@ export interface FarmFacts {
   /** Farm time. */
   readonly farmAt: Date;
   /** A controller has ticked within 5 s. */
+  /** What farm time is behind the database's clock, for all the times in which no controller lived. */
+  readonly behindMs: number;
   readonly ticking: boolean;
 }
 
 export async function readFarm(database: Queries): Promise<FarmFacts> {
   const row = await database.first(storeSql.farm);
   if (!row) throw new Error('the farm has no row: the schema is not migrated');
-  return { id: row.id, generation: row.generation, farmAt: row.farm_at, ticking: row.ticking };
+  return { id: row.id, generation: row.generation, farmAt: row.farm_at, behindMs: row.behind_ms, ticking: row.ticking };
 }
 
 /** Begins a new life of the farm when no controller has ticked for 5 s (H42). */

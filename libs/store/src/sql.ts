@@ -17,9 +17,10 @@ export const storeSql = {
      returning farm_at`,
   ),
 
-  farm: statement<{ id: string; generation: number; farm_at: Date; ticking: boolean }>(
+  farm: statement<{ id: string; generation: number; farm_at: Date; behind_ms: number; ticking: boolean }>(
     'store.farm',
     `select id, generation, (select farm_now()) as farm_at,
+       (extract(epoch from clock_timestamp() - (select farm_now())) * 1000)::float8 as behind_ms,
        (select clock_timestamp() - ticked_at < interval '5 s' from farm_clock) as ticking
      from farm`,
   ),

@@ -85,7 +85,14 @@ export interface Teams {
     previewRemoval(tx: Transaction, name: string): Promise<Preview>;
   };
   readonly tasks: {
-    start(tx: Transaction, actor: Actor, input: InputOf<typeof taskStart>): Promise<OutputOf<typeof taskStart>>;
+    /** Disk, outside any transaction: what is to be warned of the source. */
+    prepareStart(input: InputOf<typeof taskStart>): Promise<readonly string[]>;
+    start(
+      tx: Transaction,
+      actor: Actor,
+      input: InputOf<typeof taskStart>,
+      warned?: readonly string[],
+    ): Promise<OutputOf<typeof taskStart>>;
     /** Git, outside any transaction: what `get` shows as changed. */
     prepareView(task: string): Promise<PreparedView>;
     get(tx: Transaction, input: InputOf<typeof taskGet>, prepared: PreparedView): Promise<OutputOf<typeof taskGet>>;

@@ -15,6 +15,7 @@ import type { TeamParts } from './parts.js';
 import { openRoads } from './roads/open-roads.js';
 import { addRepository, readWantedUrl } from './source/add-repository.js';
 import { askOrigin, tellCheck } from './source/check-repository.js';
+import { warnOfRef } from './source/find-base.js';
 import { listRepositories } from './source/list-repositories.js';
 import { expireMirrors } from './source/mirrors.js';
 import { previewRemoval, removeRepository } from './source/remove-repository.js';
@@ -55,7 +56,8 @@ export function openTeams(parts: TeamParts): Teams {
       previewRemoval,
     },
     tasks: {
-      start: (tx, actor, input) => startTask(parts, tx, actor, input),
+      prepareStart: (input) => warnOfRef(parts, input),
+      start: (tx, actor, input, warned) => startTask(parts, tx, actor, input, warned),
       prepareView: (task) => prepareView(parts, task),
       get: (tx, input, prepared) => readView(parts, tx, input, prepared),
       search: searchTasks,

@@ -177,6 +177,10 @@ export const taskSql = {
     outcome: TaskRow['outcome'];
     waiting: boolean;
     starting: boolean;
+    verify: boolean;
+    verified: boolean | null;
+    setup_failed: boolean;
+    attention: number;
     started_at: Date;
     ended_at: Date | null;
   }>(
@@ -185,7 +189,12 @@ export const taskSql = {
        select t.seq, t.id as task_id, t.title, t.workflow as workflow_id, t.status, t.outcome, t.created_at as started_at, t.ended_at,
          exists (select from human_request h where h.task = t.id and h.status = 'open') as waiting,
          exists (select from dispatch d join job j on j.id = d.id
-                 where d.task = t.id and d.closed_at is null and j.started_at is null) as starting
+                 where d.task = t.id and d.closed_at is null and j.started_at is null) as starting,
+         t.settings->'verify' is not null as verify,
+         (select c.state = 'succeeded' from command_run c where c.task = t.id and c.purpose = 'verify') as verified,
+         t.status = 'completed' and exists (select from dispatch d join handover h on h.dispatch = d.id
+                 where d.assignment = t.root_assignment and h.result->'isolation'->>'setup' = 'failed') as setup_failed,
+         (select count(*) from attention a where a.task = t.id and a.closed_at is null) as attention
        from task t
        where t.seq < $before and ($query::text is null or position(lower($query) in lower(t.title || ' ' || t.id || ' ' || t.workflow)) > 0)
      ) s

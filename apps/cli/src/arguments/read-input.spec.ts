@@ -82,4 +82,17 @@ describe('arguments from a schema', () => {
     );
     expect(JSON.stringify(refusal)).not.toContain('secret');
   });
+
+  it('names the bounds, and the flag of a field that a command fills in its own way', () => {
+    expect(refusalOf({ name: 'a', size: '12', colour: 'green' }).fields).toEqual([
+      { path: '--size', rule: 'must be at most 9' },
+      { path: '--colour', rule: 'must be one of red, blue' },
+    ]);
+    expect(refusalOf({ name: 'much too long' }).fields).toEqual([
+      { path: '<name>', rule: 'must be at most 8 characters' },
+    ]);
+    expect(() => readInput(everything, fields, { name: 'a' }, { deep: {} }, { deep: '--depth' })).toThrow(
+      expect.objectContaining({ fields: [{ path: '--depth/er', rule: 'is missing' }] }),
+    );
+  });
 });

@@ -3,12 +3,20 @@ import { type Contract, FarmError, type FieldError } from '#contracts';
 import type { ArgumentField } from './fields.js';
 
 type Given = Readonly<Record<string, unknown>>;
+/** By the input's field: the flag of a command that fills it in its own way. */
+type Flags = Readonly<Record<string, string>>;
 
 /**
  * The input of a call from a whole JSON document (`--input`) and single arguments on top of it. It is checked here too, so that
  * a wrong call is told without a farm; it goes out as given, and the farm fills the defaults. FarmError invalid_input.
  */
-export function readInput(contract: Contract, fields: readonly ArgumentField[], given: Given, whole: unknown): unknown {
+export function readInput(
+  contract: Contract,
+  fields: readonly ArgumentField[],
+  given: Given,
+  whole: unknown,
+  flags: Flags = {},
+): unknown {
   const single = fields.flatMap((field) => {
     const value = given[field.name];
     return value === undefined ? [] : [[field.name, typedValue(field, value)]];
@@ -17,7 +25,7 @@ export function readInput(contract: Contract, fields: readonly ArgumentField[], 
   const parsed = contract.input.safeParse(input, { reportInput: true });
   if (parsed.success) return input;
   throw new FarmError('invalid_input', 'The arguments do not fit.', {
-    fields: parsed.error.issues.map((issue) => fieldError(issue, contract, fields)),
+    fields: parsed.error.issues.map((issue) => fieldError(issue, contract, fields, flags)),
     hint: 'Add --help to see the arguments of this command.',
   });
 }
@@ -36,10 +44,15 @@ function asObject(whole: unknown): Given {
   throw new FarmError('invalid_input', 'The document given with --input is not a JSON object.');
 }
 
-function fieldError(issue: z.core.$ZodIssue, contract: Contract, fields: readonly ArgumentField[]): FieldError {
+function fieldError(
+  issue: z.core.$ZodIssue,
+  contract: Contract,
+  fields: readonly ArgumentField[],
+  flags: Flags,
+): FieldError {
   const [first, ...rest] = issue.path.map(String);
   const field = fields.find(({ name }) => name === first);
-  const named = field === undefined ? `/${first ?? ''}` : asTyped(field, contract);
+  const named = flags[first ?? ''] ?? (field === undefined ? `/${first ?? ''}` : asTyped(field, contract));
   return { path: [named, ...rest].join('/'), rule: ruleOf(issue) };
 }
 
@@ -52,5 +65,16 @@ function ruleOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'custom') return Rule.safeParse(issue.params).data?.rule ?? 'not permitted';
   if (issue.code === 'invalid_type') return issue.input === undefined ? 'is missing' : `must be a ${issue.expected}`;
   if (issue.code === 'unrecognized_keys') return 'has unknown fields';
-  return issue.code.replaceAll('_', ' ');
+  return boundOf(issue) ?? issue.code.replaceAll('_', ' ');
 }
+
+/** The limit that it is over, in the words of who typed it. */
+function boundOf(issue: z.core.$ZodIssue): string | undefined {
+  const what = (origin: string): string => units[origin] ?? '';
+  if (issue.code === 'too_small') return `must be at least ${issue.minimum}${what(issue.origin)}`;
+  if (issue.code === 'too_big') return `must be at most ${issue.maximum}${what(issue.origin)}`;
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`;
+  return undefined;
+}
+
+const units: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };

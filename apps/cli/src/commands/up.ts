@@ -66,7 +66,12 @@ export function addUp(program: Command, frame: Frame): void {
         stopped.onSecond(() => farm.endAtOnce());
         for (let number = 1; number <= count && !stopped.asked; number += 1) {
           const name = `local-${number}`;
-          await farm.addWorker({ name, slots, env, onEvent: (event) => tellWorkerEvent(name, event, screen) });
+          const onEvent = (event: Parameters<typeof tellWorkerEvent>[1]) => tellWorkerEvent(name, event, screen);
+          await farm.addWorker({ name, slots, env, onEvent }).catch((error: unknown) => {
+            // its owner's to mend: the farm and the other machines have no part in it
+            if (!(error instanceof FarmError) || error.code !== 'misconfigured') throw error;
+            say(`${error.detail} The farm goes on without it; mend it and start again.`);
+          });
         }
         if (!stopped.asked) tellFarm(farm, data, count, screen);
         await stopped.first;

@@ -37,6 +37,7 @@ const sentences: Readonly<Record<string, (facts: Facts) => Told>> = {
   rescued: () => 'the late work is kept at the farm as a rescue',
   retained: ({ why }) => `the workspace is kept aside: ${text(why)}`,
   salvaged: ({ how, epoch }) => `work of epoch ${text(epoch)} that an earlier start had left: ${text(how)}`,
+  misconfigured: ({ detail }) => `worker.yaml is to be mended. ${text(detail, 1_000)}`,
   draining: () => 'draining: nothing new is taken',
   beat_unanswered: () => 'the farm does not answer',
   beat_answered: () => 'the farm answers again',

@@ -12,6 +12,8 @@ const aLiveWorker = (id: string, changes: Partial<LiveWorker> = {}): LiveWorker 
   pool: 'default',
   labels: [],
   accounts: [],
+  name: 'north',
+  unusable: [],
   slots: 2,
   busy: 0,
   offers: [],

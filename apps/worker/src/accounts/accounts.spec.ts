@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { FarmError } from '#contracts';
@@ -6,6 +6,7 @@ import { tempDir } from '../../../../test/support/temp-dir.js';
 import { openLog } from '../log.js';
 import type { AvailabilityWish, Provider } from '../provider/port.js';
 import { Accounts } from './accounts.js';
+import { ownersEnvironment } from './owners-environment.js';
 
 /** A provider that says what it was asked with. */
 function aProvider(name: string, usable = true) {
@@ -68,6 +69,58 @@ describe('the accounts of a worker', () => {
       { name: 'work', environment: { CLAUDE_CONFIG_DIR: '/logins/work' }, secrets: {}, billing: 'plan' },
       { name: 'key', environment: {}, secrets: { ANTHROPIC_API_KEY: 'sk-canary' }, billing: 'metered' },
     ]);
+  });
+
+  it('that a provider refused are offered no more, with the way out, until another login or key would be shown', async () => {
+    const { accounts, home } = await open(
+      'accounts:\n  work: {provider: claude, login: login}\n  key: {provider: codex, key: {file: key}}\n',
+      [aProvider('claude').provider, aProvider('codex').provider],
+    );
+    mkdirSync(join(home, 'login'));
+    writeFileSync(join(home, 'key'), 'sk-old', { mode: 0o600 });
+    await accounts.look();
+    for (const name of ['work', 'key']) await accounts.refuse(name);
+    const [work, key] = accounts.offers;
+    expect(work).toMatchObject({
+      usable: false,
+      reason: expect.stringContaining('longshore worker login claude work'),
+    });
+    expect(key).toMatchObject({ usable: false, reason: expect.stringContaining('longshore provider check key') });
+    await accounts.look();
+    expect(accounts.offers).toEqual([work, key]);
+    writeFileSync(join(home, 'login', '.credentials.json'), '{}');
+    await accounts.look();
+    expect(accounts.offers.map(({ usable }) => usable)).toEqual([true, false]);
+    writeFileSync(join(home, 'key'), 'sk-new', { mode: 0o600 });
+    await accounts.look();
+    expect(accounts.offers.map(({ usable }) => usable)).toEqual([true, true]);
+    expect(JSON.stringify([work, key])).not.toContain('sk-old');
+  });
+
+  it('are none where their file has a mistake from the start, and the last ones where it came later; both are told with line and key', async () => {
+    const wrong = 'sandbox: {rung: process}\naccounts:\n  work: {provider: claude, modell: [a]}\n';
+    const right = 'accounts:\n  work: {provider: claude}\n';
+    const { accounts, home } = await open(wrong, [aProvider('claude').provider, aProvider('codex').provider]);
+    await accounts.look();
+    expect(accounts.offers).toEqual([]);
+    const told = /worker\.yaml does not hold\. line 3: There is no modell here/;
+    expect(accounts.trouble).toMatch(told);
+    expect(accounts.trouble).toContain('No accounts');
+    const walls = await ownersEnvironment({ LONGSHORE_WORKER_HOME: home });
+    expect(walls).toMatchObject({ LONGSHORE_SANDBOX: 'process' });
+
+    writeFileSync(join(home, 'worker.yaml'), right, { mode: 0o600 });
+    await accounts.look();
+    expect(accounts.trouble).toBeUndefined();
+    const names = accounts.offers.map(({ name }) => name);
+    expect(names).toContain('work');
+    writeFileSync(join(home, 'worker.yaml'), wrong, { mode: 0o600 });
+    await accounts.look();
+    expect(accounts.offers.map(({ name }) => name)).toEqual(names);
+    expect(accounts.trouble).toMatch(told);
+    // nobody guesses at walls
+    writeFileSync(join(home, 'worker.yaml'), 'sandbox: {rung: paper}\n', { mode: 0o600 });
+    await expect(ownersEnvironment({ LONGSHORE_WORKER_HOME: home })).rejects.toMatchObject({ code: 'misconfigured' });
   });
 
   it("are the owner's own logins of providers that the file does not name, each a name of this machine", async () => {

@@ -3,7 +3,17 @@ import { join } from 'node:path';
 import { type AccountOffer, FarmError, Label } from '#contracts';
 import { faultOf, type Log } from '../log.js';
 import type { Availability, Provider, SessionAccount } from '../provider/port.js';
-import { type AccountEntry, type Price, pathIn, readKey, readWorkerFile, type WorkerFile } from './worker-file.js';
+import { RefusedAccounts } from './refused-accounts.js';
+import {
+  type AccountEntry,
+  type HeldFile,
+  type Price,
+  pathIn,
+  readHeldFile,
+  readKey,
+  readWorkerFile,
+  type WorkerFile,
+} from './worker-file.js';
 
 /** An account, ready for one session. */
 export interface ReadyAccount {
@@ -48,15 +58,34 @@ const builtIn = 'scripted';
  */
 export class Accounts {
   private offered: readonly AccountOffer[] = [];
+  private readonly refused = new RefusedAccounts();
+
+  private file: WorkerFile;
+  private mistake: FarmError | undefined;
+  /** No file has held yet: whoever wrote one meant other accounts than the owner's own logins. */
+  private blank: boolean;
 
   private constructor(
     private readonly need: AccountsNeed,
-    private file: WorkerFile,
-  ) {}
+    { file, mistake }: HeldFile,
+  ) {
+    this.file = file;
+    this.mistake = mistake;
+    this.blank = mistake !== undefined;
+  }
 
-  /** @throws FarmError `misconfigured` when the owner's file does not hold */
+  /**
+   * A mistake in the owner's file leaves the worker without accounts, and is told.
+   *
+   * @throws FarmError `misconfigured` when it does not even say which walls there are
+   */
   static async open(need: AccountsNeed): Promise<Accounts> {
-    return new Accounts(need, await readWorkerFile(need.home));
+    return new Accounts(need, await readHeldFile(need.home));
+  }
+
+  /** What is wrong with the owner's file, with its line and its key; for the beat. */
+  get trouble(): string | undefined {
+    return this.mistake && `${this.blank ? 'No accounts' : 'Its last accounts stand'}: ${this.mistake.detail}`;
   }
 
   /** For the beat, as of the last look; in the owner's order. */
@@ -81,17 +110,35 @@ export class Accounts {
   async look(): Promise<void> {
     try {
       this.file = await readWorkerFile(this.need.home);
+      this.mistake = undefined;
+      this.blank = false;
     } catch (error) {
-      this.need.log.error(
-        { fault: faultOf(error) },
-        'the configuration of this worker does not hold: the last one stands',
-      );
+      if (error instanceof FarmError) this.noteMistake(error);
+      else this.need.log.error({ fault: faultOf(error) }, 'the configuration of this worker could not be read');
     }
     const offers = await Promise.all(
       Object.entries(this.entries()).map(async ([name, entry]) => offerOf(name, entry, (await this.find(name)).found)),
     );
     // nobody asked for the owner's own logins: what is not there is no news
     this.offered = offers.filter(({ name, usable }) => usable || this.isConfigured(name));
+  }
+
+  /** Once, and again when it is another one. */
+  private noteMistake(mistake: FarmError): void {
+    const isNews = mistake.detail !== this.mistake?.detail;
+    this.mistake = mistake;
+    if (isNews || this.blank) this.need.log.error(`${this.trouble} ${mistake.hint ?? ''}`.trim());
+  }
+
+  /** A session's provider refused its login or key: it is offered no more until that is mended. Answers what mends it. */
+  async refuse(name: string): Promise<string> {
+    const entry = this.entries()[name];
+    if (entry === undefined) return 'See its worker.yaml.';
+    const { account } = await this.ready(name);
+    await this.refused.add(name, entry, account);
+    const found = refusal(name, entry);
+    this.offered = this.offered.map((offer) => (offer.name === name ? offerOf(name, entry, found) : offer));
+    return found.fix;
   }
 
   /** What an account lacks, if anything. */
@@ -101,8 +148,9 @@ export class Accounts {
       const ready = await this.ready(name);
       if (provider !== builtIn) this.need.requireWalls();
       const { provider: its, ...wish } = ready;
-      const found = await its.availability(wish);
-      return { name, provider, found };
+      const entry = this.entries()[name];
+      const isRefused = entry !== undefined && (await this.refused.holds(name, entry, ready.account));
+      return { name, provider, found: isRefused ? refusal(name, entry) : await its.availability(wish) };
     } catch (error) {
       if (!(error instanceof FarmError))
         this.need.log.warn({ account: name, fault: faultOf(error) }, 'an account could not be looked at');
@@ -159,6 +207,7 @@ export class Accounts {
 
   /** Of the file, and for each provider that it does not name the login of this machine's owner. */
   private entries(): Readonly<Record<string, AccountEntry>> {
+    if (this.blank) return {};
     const { accounts } = this.file;
     const named = new Set<string>(Object.values(accounts).map(({ provider }) => provider));
     const own = [...this.need.providers.keys()].filter((provider) => provider !== builtIn && !named.has(provider));
@@ -198,6 +247,14 @@ function agentSettings(
       hosts: hosts ?? [],
     },
   };
+}
+
+function refusal(name: string, { provider, key }: AccountEntry): Extract<Availability, { usable: false }> {
+  const fix =
+    key === undefined && (provider === 'claude' || provider === 'codex')
+      ? `Log in again on that machine: longshore worker login ${provider} ${name}`
+      : `Put one that holds where worker.yaml of that machine says, then try it there: longshore provider check ${name}`;
+  return { usable: false, code: 'auth', reason: `Its provider refused the ${key ? 'key' : 'login'}.`, fix };
 }
 
 function billingOf({ billing, key }: AccountEntry): SessionAccount['billing'] {

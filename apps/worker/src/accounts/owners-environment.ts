@@ -1,6 +1,6 @@
 import { delimiter, resolve } from 'node:path';
 import { defaultHome } from '../settings.js';
-import { readWorkerFile } from './worker-file.js';
+import { readHeldFile } from './worker-file.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export async function ownersEnvironment(own: Environment): Promise<Environment> {
   const home = resolve(own.LONGSHORE_WORKER_HOME ?? defaultHome());
-  const { sandbox, disk } = await readWorkerFile(home);
+  const { sandbox, disk } = (await readHeldFile(home)).file;
   return {
     ...onlySet({
       LONGSHORE_SANDBOX: sandbox.rung,

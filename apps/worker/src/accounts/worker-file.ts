@@ -71,51 +71,51 @@ const AccountEntry = z.strictObject({
 });
 export type AccountEntry = z.output<typeof AccountEntry>;
 
-const WorkerFile = z
-  .strictObject({
-    accounts: z.record(Label, AccountEntry).default({}),
-    /** By the model's name: instead of the built-in list. */
-    prices: z.record(z.string().min(1).max(limits.modelChars), Price).default({}),
-    /** What the owner of this machine says of sandboxes; the environment of the worker stands before it. */
-    sandbox: z
-      .strictObject({
-        rung: z.enum(['auto', 'none', 'process', 'bwrap']).optional(),
-        unsafe: z.boolean().optional(),
-        readable: z.array(absolute).optional(),
-        hidden: z.array(absolute).optional(),
-        private_hosts: z.array(z.string().min(1)).optional(),
-      })
-      .default({}),
-    disk: z
-      .strictObject({
-        floor_mb: z.int().min(0).optional(),
-        cache_mb: z.int().min(0).optional(),
-        /** What one session or command may write. */
-        session_mb: z.int().min(1).optional(),
-      })
-      .default({}),
-  })
-  .superRefine(({ accounts }, context) => {
-    if (Object.keys(accounts).length > 64)
-      context.addIssue({ code: 'custom', path: ['accounts'], message: 'at most 64' });
-    for (const [name, entry] of Object.entries(accounts)) {
-      const say = (at: string, message: string) =>
-        context.addIssue({ code: 'custom', path: ['accounts', name, at], message });
-      if (entry.login !== undefined && entry.key !== undefined && entry.provider !== 'acp')
-        say('key', 'has a login already: one of them');
-      if (entry.provider === 'acp' && entry.command === undefined) say('provider', 'acp needs a command');
-      if (entry.provider !== 'acp' && entry.command !== undefined) say('command', 'is for acp; name a program');
-      if (entry.command !== undefined && !isAbsolute(entry.command[0] ?? ''))
-        say('command', 'must begin with an absolute path');
-      if (entry.login !== undefined && entry.provider === 'scripted') say('login', 'is for real agents');
-      for (const [at, message] of mistakesOfAcp(entry)) say(at, message);
-      if (name.startsWith('provider:')) say('provider', 'no account may be named so');
-      for (const other of entry.failover) {
-        if (other === name || accounts[other]?.provider !== entry.provider)
-          say('failover', `${other} is no other account of ${entry.provider} here`);
-      }
+const WorkerFileShape = z.strictObject({
+  accounts: z.record(Label, AccountEntry).default({}),
+  /** By the model's name: instead of the built-in list. */
+  prices: z.record(z.string().min(1).max(limits.modelChars), Price).default({}),
+  /** What the owner of this machine says of sandboxes; the environment of the worker stands before it. */
+  sandbox: z
+    .strictObject({
+      rung: z.enum(['auto', 'none', 'process', 'bwrap']).optional(),
+      unsafe: z.boolean().optional(),
+      readable: z.array(absolute).optional(),
+      hidden: z.array(absolute).optional(),
+      private_hosts: z.array(z.string().min(1)).optional(),
+    })
+    .default({}),
+  disk: z
+    .strictObject({
+      floor_mb: z.int().min(0).optional(),
+      cache_mb: z.int().min(0).optional(),
+      /** What one session or command may write. */
+      session_mb: z.int().min(1).optional(),
+    })
+    .default({}),
+});
+
+const WorkerFile = WorkerFileShape.superRefine(({ accounts }, context) => {
+  if (Object.keys(accounts).length > 64)
+    context.addIssue({ code: 'custom', path: ['accounts'], message: 'at most 64' });
+  for (const [name, entry] of Object.entries(accounts)) {
+    const say = (at: string, message: string) =>
+      context.addIssue({ code: 'custom', path: ['accounts', name, at], message });
+    if (entry.login !== undefined && entry.key !== undefined && entry.provider !== 'acp')
+      say('key', 'has a login already: one of them');
+    if (entry.provider === 'acp' && entry.command === undefined) say('provider', 'acp needs a command');
+    if (entry.provider !== 'acp' && entry.command !== undefined) say('command', 'is for acp; name a program');
+    if (entry.command !== undefined && !isAbsolute(entry.command[0] ?? ''))
+      say('command', 'must begin with an absolute path');
+    if (entry.login !== undefined && entry.provider === 'scripted') say('login', 'is for real agents');
+    for (const [at, message] of mistakesOfAcp(entry)) say(at, message);
+    if (name.startsWith('provider:')) say('provider', 'no account may be named so');
+    for (const other of entry.failover) {
+      if (other === name || accounts[other]?.provider !== entry.provider)
+        say('failover', `${other} is no other account of ${entry.provider} here`);
     }
-  });
+  }
+});
 export type WorkerFile = z.output<typeof WorkerFile>;
 
 /** Of programs that we know we know how they send a key; an agent of the owner's choice has it said. */
@@ -142,15 +142,39 @@ const workerFileName = 'worker.yaml';
  * @throws FarmError `misconfigured` with all that is wrong, each with its line; never a value
  */
 export async function readWorkerFile(home: string): Promise<WorkerFile> {
-  const file = join(home, workerFileName);
-  const source = await readOwn(file);
-  if (source === undefined) return WorkerFile.parse({});
+  const { file, mistake } = await readHeldFile(home);
+  if (mistake !== undefined) throw mistake;
+  return file;
+}
+
+/** A file as far as it holds; with a mistake its accounts are left out, so that nothing runs on half of what the owner meant. */
+export interface HeldFile {
+  readonly file: WorkerFile;
+  readonly mistake?: FarmError;
+}
+
+/** What the walls and the disk are ruled by. */
+const WallsAlone = z.object({ sandbox: WorkerFileShape.shape.sandbox, disk: WorkerFileShape.shape.disk });
+
+/**
+ * The same, for a worker that starts: a mistake in the accounts leaves it without them and does not end it.
+ *
+ * @throws FarmError `misconfigured` where somebody else may have written it, or what it says of the sandbox or the disk does not
+ * hold: nobody may guess at walls
+ */
+export async function readHeldFile(home: string): Promise<HeldFile> {
+  const path = join(home, workerFileName);
+  const source = await readOwn(path);
+  if (source === undefined) return { file: WorkerFile.parse({}) };
   const read = readCheckedYaml(source, WorkerFile);
-  if (read.ok) return read.value;
+  if (read.ok) return { file: read.value };
   const said = read.mistakes.map(({ line, message }) => `line ${line}: ${message}`).join('; ');
-  throw new FarmError('misconfigured', `${file} does not hold. ${said}.`, {
-    hint: 'Correct it and start the worker again.',
+  const mistake = new FarmError('misconfigured', `${path} does not hold. ${said}.`, {
+    hint: 'Correct it: accounts are read again within a minute, sandbox and disk when the worker starts.',
   });
+  const walls = readCheckedYaml(source, WallsAlone);
+  if (!walls.ok) throw mistake;
+  return { file: { accounts: {}, prices: {}, ...walls.value }, mistake };
 }
 
 /** What was judged is what is read: the file itself, no symlink to one of somebody else's. */

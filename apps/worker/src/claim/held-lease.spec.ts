@@ -21,6 +21,18 @@ describe('the hold on a job', () => {
     expect(await waiting).toBe('held');
   });
 
+  it('that was ended here is no loss, though a beat that was under way is told that nobody holds the job', async () => {
+    const { lease, beat } = aLease();
+    beat()();
+    const said: string[] = [];
+    for (const event of ['stale', 'lost'] as const) lease.on(event, () => said.push(event));
+    const late = beat({ held: false });
+    lease.close();
+    late();
+    expect(said).toEqual([]);
+    expect(lease.beat()).toBeUndefined();
+  });
+
   it('H15 counts the lease from the sending of the beat, not from its answer', () => {
     const { lease, beat, clock } = aLease();
     const answer = beat();

@@ -62,7 +62,7 @@ export class HeldLease extends EventEmitter<LeaseEvents> {
   private holds: LeaseFence;
   private lease: LeaseTime;
   private secret: string;
-  private state: 'held' | 'stale' | 'lost' = 'held';
+  private state: 'held' | 'settled' | 'stale' | 'lost' = 'held';
   private doubtful = true;
   private activeAt: number;
   private acks: SignalOutcome[] = [];
@@ -113,7 +113,7 @@ export class HeldLease extends EventEmitter<LeaseEvents> {
   /** Waits until the farm has answered for this lease. */
   async sure(): Promise<'held' | 'lost'> {
     while (!this.isSure) {
-      if (this.isLost) return 'lost';
+      if (this.isLost || this.state === 'settled') return 'lost';
       await new Promise<void>((resolve) => this.waiting.add(resolve));
     }
     return 'held';
@@ -186,6 +186,16 @@ export class HeldLease extends EventEmitter<LeaseEvents> {
     if (this.state !== 'held' || fence.lease_id !== this.holds.lease_id || fence.epoch !== this.holds.epoch) return;
     this.doubtful = true;
     this.emit('questioned');
+  }
+
+  /**
+   * The farm took the call that ends it. A beat that was on its way meanwhile may still be told that nobody holds the job: that is
+   * no loss.
+   */
+  close(): void {
+    if (this.state !== 'held') return;
+    this.state = 'settled';
+    this.wake();
   }
 
   private markStale(): void {

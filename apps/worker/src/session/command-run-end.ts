@@ -27,6 +27,7 @@ export async function completeCommand(
       const { state } = await untilAnswered(() =>
         farm.call(jobComplete, { ...fence, ended, result }, { jobToken: lease.token, timeoutMs: completeTimeoutMs }),
       );
+      lease.close();
       return state;
     } catch (error) {
       if (!(error instanceof FarmError) || error.code !== 'stale_lease') throw error;

@@ -22,6 +22,7 @@ import { followLease } from './follow-lease.js';
 import { type JobRun, openRun, type RunGround, type SlotAfter } from './job-run.js';
 import { OutputRoad } from './output-road.js';
 import { type Prepared, payloadOf, prepare } from './preparation.js';
+import { refuseAccount } from './refuse-account.js';
 import { refusalText, reminderText } from './reminder.js';
 import type { RunNeeds } from './run-needs.js';
 import { cutDetail, endOfFailure, type SessionEnd } from './session-end.js';
@@ -234,8 +235,11 @@ export class DispatchRun implements JobRun {
     // taken while the session was being stopped: it stands (D6)
     const end = calls.handover === undefined ? first : orHandover(first, calls.handover);
     const { reminders } = watch;
+    const { account } = ground.prepared;
+    if (end.ended === 'machine' && watch.failedBy === 'auth' && account !== undefined)
+      await refuseAccount(needs, account.name, end.detail);
     if (end.ended !== 'refused') return { end, reminders };
-    if (again === undefined) return { slot: await this.endRefused(end.failure) };
+    if (again === undefined) return { slot: await this.endRefused(end.failure, ground.prepared) };
     return { end: unresumed(ending.cause, end.failure), reminders };
   }
 
@@ -318,13 +322,15 @@ export class DispatchRun implements JobRun {
   }
 
   /** A limit of the account spends no try of the Dispatch: it waits, or another account stands in. */
-  private async endRefused(failure: Parameters<typeof refusalOf>[0]): Promise<SlotAfter> {
+  private async endRefused(failure: ProviderFailure, { account }: Prepared): Promise<SlotAfter> {
     const { needs, lease } = this;
     const end = endOfFailure(failure);
     if (end.ended === 'limited') {
       const result = { retry_after_ms: end.retryAfterMs, detail: cutDetail(end.detail) };
       const settled = await settle(needs, lease, { capture: noCapture, pack: undefined }, { ended: 'limited', result });
       if (settled.how === 'completed') this.say('completed', { ended: 'limited', state: settled.state });
+    } else if (failure.class === 'auth' && account !== undefined) {
+      await giveBack(needs, lease, await refuseAccount(needs, account.name, failure.detail));
     } else await giveBack(needs, lease, refusalOf(failure));
     await removeFolder(this.folder.path);
     return 'free';

@@ -142,6 +142,11 @@ export class SessionWatch {
     if (calls.handover === undefined) this.decide({ ended: 'crashed', detail });
   }
 
+  /** The class of its failure, if it failed. */
+  get failedBy(): ProviderFailure['class'] | undefined {
+    return this.failure?.class;
+  }
+
   /** The session failed or is gone: a call may still be on its way that hands over. */
   private async conclude(): Promise<void> {
     const { calls } = this.needs;

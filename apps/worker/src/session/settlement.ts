@@ -91,9 +91,11 @@ async function complete(
   const body = { ...lease.fence, ended, result };
   lease.settling = true;
   try {
-    return await untilAnswered(() =>
+    const answer = await untilAnswered(() =>
       farm.call(jobComplete, body, { jobToken: lease.token, timeoutMs: completeTimeoutMs }),
     );
+    lease.close();
+    return answer;
   } finally {
     lease.settling = false;
   }
@@ -117,6 +119,7 @@ export async function giveBack({ farm, log, line }: RunNeeds, lease: HeldLease, 
     const { state } = await untilAnswered(() =>
       farm.call(jobFail, { ...lease.fence, ...failure }, { jobToken: lease.token, timeoutMs: completeTimeoutMs }),
     );
+    lease.close();
     line('failed', { job: lease.job, epoch: lease.epoch, reason: failure.reason, state });
   } catch (error) {
     if (!(error instanceof FarmError)) throw error;

@@ -128,6 +128,21 @@ describe.each(everywhere)('a workspace by %s', (backend, missing) => {
     expect(plainGit(second.folder.work, ['config', '--local', '--list'])).not.toContain('fsmonitor');
   });
 
+  itHere(`says what the setup command made and no workspace keeps, warm too${because}`, async () => {
+    const ofSetup = (reasons: readonly string[]) => reasons.filter((reason) => reason.startsWith('setup: '));
+    const machine = await aMachine({ ...place(), allowed: [backend] });
+    const setup = aSetup('mkdir -p made node_modules && touch made/one made/two node_modules/dep');
+    for (const warm of [false, true]) {
+      const { isolation, folder } = await machine.make({ setup: setup.given });
+      expect(isolation).toMatchObject({ warm, setup: 'done' });
+      expect(ofSetup(isolation.reasons)).toEqual([expect.stringContaining('made/one, made/two.')]);
+      expect(existsSync(join(folder.work, 'made/one'))).toBe(false);
+      expect(existsSync(join(folder.work, 'node_modules/dep'))).toBe(true);
+    }
+    const { isolation } = await machine.make({ setup: aSetup('true').given });
+    expect(ofSetup(isolation.reasons)).toEqual([]);
+  });
+
   itHere(`H32 keys a template by project, origin, tree, command and sandbox${because}`, async () => {
     const machine = await aMachine({ ...place(), allowed: [backend] });
     const scope = { project: 'p', origin: 'https://git.example/app', sandbox: 'bwrap' };

@@ -9,6 +9,7 @@ import { KeptWorkspaces } from './kept-workspaces.js';
 import { type Backend, type BackendProof, backends, copyTree, proveBackends, whyNoMount } from './layers/backends.js';
 import { type LayerNote, readLayerNote, type SetupDone, writeLayerNote } from './layers/layer-note.js';
 import {
+  droppedOf,
   Layers,
   repositoryAt,
   type Setup,
@@ -247,8 +248,15 @@ export class Workspaces {
           );
     if (setup === undefined) return bare('none');
     try {
-      return await this.layers.useTemplate(repository, { scope, base, submodules, setup, lfs, signal }, (template) =>
-        work(template, 'done'),
+      return await this.layers.useTemplate(
+        repository,
+        { scope, base, submodules, setup, lfs, signal },
+        async (template) => {
+          const dropped = await droppedOf(template);
+          const told = `setup: ${dropped}`;
+          if (dropped !== '' && !reasons.includes(told)) reasons.push(told);
+          return work(template, 'done');
+        },
       );
     } catch (error) {
       if (!(error instanceof SetupFailed)) throw error;

@@ -10,7 +10,10 @@ const momentMs = 500;
 
 /** A worker that is heard now, as a ring or a claim sees it. */
 export interface LiveWorker extends WorkerPrincipal {
+  readonly name: string;
   readonly busy: number;
+  /** Accounts that it has and can not use now, each with its reason. */
+  readonly unusable: readonly AccountOffer[];
 }
 
 export interface BeatAnswer {
@@ -113,7 +116,12 @@ export class Workers {
   /** Who can be rung: heard within a lease time and not gone. */
   async live(queries: Queries): Promise<readonly LiveWorker[]> {
     const rows = await queries.all(gateSql.liveWorkers, { lease_ms: this.leaseMs });
-    return rows.map((row) => ({ ...principalOf(row, row.boot ?? ''), busy: row.busy }));
+    return rows.map((row) => ({
+      ...principalOf(row, row.boot ?? ''),
+      name: row.name,
+      busy: row.busy,
+      unusable: offersOf(row).filter(({ usable }) => !usable),
+    }));
   }
 
   async list(queries: Queries): Promise<readonly WorkerView[]> {

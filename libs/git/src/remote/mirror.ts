@@ -126,6 +126,15 @@ export async function commitOf(dir: string, ref: string): Promise<Oid> {
   );
 }
 
+/** Names of a mirror's branches, the one with the newest commit first. */
+export async function branchesOf(dir: string, most: number): Promise<readonly string[]> {
+  const format = '--format=%(refname:lstrip=2)';
+  const found = await git(['for-each-ref', `--count=${most}`, '--sort=-committerdate', format, 'refs/heads'], {
+    gitDir: dir,
+  });
+  return found.text === '' ? [] : found.text.trim().split('\n');
+}
+
 async function isReached(dir: string, commit: Oid): Promise<boolean> {
   const found = await git(['for-each-ref', '--count=1', `--contains=${commit}`, 'refs/heads', 'refs/tags'], {
     gitDir: dir,

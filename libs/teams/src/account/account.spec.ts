@@ -66,7 +66,8 @@ describe('the account of a Dispatch', () => {
         { ...start, workflow_id: 'on-claude', verify_timeout_seconds: 60 },
       ),
     );
-    expect(started.warnings).toEqual([expect.stringMatching(/provider claude, which lead needs/)]);
+    expect(started.warnings).toContainEqual(expect.stringMatching(/provider claude, which lead needs/));
+    expect(started.warnings).toContainEqual(expect.stringContaining(`in the pool ${pool}: the work waits`));
     const document = JSON.stringify({
       kind: 'workflow',
       id: 'on-codex',
@@ -102,6 +103,40 @@ describe('an account whose machine is broken', () => {
     expect(await farm.teams.sweeps.placeAccounts()).toHaveLength(1);
     const lease = await farm.worker('south', { pool, accounts: ['good'] }).claim();
     expect(lease.payload).toMatchObject({ account: 'good' });
+  });
+});
+
+describe('an account that its provider refuses', () => {
+  it('H11 is told with the way out, spends nothing, and its work goes on where it was once it is mended', async () => {
+    const { pool, worker } = aMachine(offer('refused'));
+    const task = await farm.task({ workflow_id: 'on-claude', pool });
+    const north = worker('north');
+    await north.fail(await north.claim(), 'account_refused');
+    // the machine says that it can not use it any more
+    const reason = 'Its provider refused the login. Log in again: longshore worker login claude refused';
+    farm.machines.splice(0);
+    const unusable = [offer('refused', { usable: false, reason })];
+    farm.machines.push({ id: 'north', name: 'north', pool, labels: [], offers: [], unusable });
+    await farm.teams.sweeps.noteMissingMachines([{ worker: 'north', pool, labels: [], accounts: [] }]);
+    const { attention } = await farm.view(task);
+    expect(attention).toEqual([{ kind: 'no_machine', summary: expect.stringContaining('account refused on north') }]);
+    expect(attention[0]?.summary).toContain('longshore worker login claude refused');
+    const more = { prompt: 'x', pool, files: [], source: { kind: 'empty' as const }, labels: [], priority: 0 };
+    const started = await farm.tx((tx) =>
+      farm.teams.tasks.start(
+        tx,
+        { principal: 'p_00000001' },
+        { ...more, workflow_id: 'on-claude', verify_timeout_seconds: 60 },
+      ),
+    );
+    expect(started.warnings).toEqual([expect.stringContaining('longshore worker login claude refused')]);
+
+    farm.machines.splice(0);
+    farm.machines.push({ id: 'north', pool, labels: [], offers: [offer('refused')] });
+    await farm.time.pass(2_000);
+    await expect(north.claim()).resolves.toMatchObject({ payload: { account: 'refused' } });
+    const [job] = (await farm.queue.list(farm.database, { scope: task, limit: 10 })).jobs;
+    expect(job).toMatchObject({ tries: 0 });
   });
 });
 

@@ -8,6 +8,10 @@ export interface Machine {
   readonly labels: readonly string[];
   /** In its owner's order; only those that can be used. */
   readonly offers: readonly AccountOffer[];
+  /** As people call it. */
+  readonly name?: string;
+  /** What it has and can not use now. */
+  readonly unusable?: readonly AccountOffer[];
 }
 
 export interface AccountWish {

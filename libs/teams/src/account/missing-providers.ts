@@ -1,5 +1,6 @@
 import { WorkflowDocument, type WorkflowMember } from '#contracts';
 import { type AccountWish, chooseAccount, type Machine, providerAskedFor } from './choose-account.js';
+import { whyUnusable } from './why-unusable.js';
 
 /** Where work of a workflow would run, and who does the turns of members that name nobody. */
 interface Surroundings {
@@ -25,13 +26,18 @@ export function missingProviders(
   const lacking = wishes.flatMap(([id, wish]) => {
     const chosen = chooseAccount(wish, machines, []);
     if (chosen === undefined || machines.some(({ offers }) => offers.some(({ name }) => name === chosen))) return [];
-    const what = providerAskedFor(chosen) === undefined ? `account ${chosen}` : `provider ${wish.provider}`;
-    return [{ id, what }];
+    return [{ id, what: told(chosen, wish, machines) }];
   });
   return [...Map.groupBy(lacking, ({ what }) => what)].map(
     ([what, members]) =>
       `No machine that is here and fits has the ${what}, which ${members.map(({ id }) => id).join(', ')} needs: the work waits for one. \`longshore worker list\` shows what machines offer.`,
   );
+}
+
+function told(chosen: string, { provider }: AccountWish, machines: readonly Machine[]): string {
+  if (providerAskedFor(chosen) === undefined)
+    return `account ${chosen}${whyUnusable(machines, ({ name }) => name === chosen)}`;
+  return `provider ${provider}${whyUnusable(machines, (offer) => offer.provider === provider)}`;
 }
 
 function membersBelow(member: WorkflowMember): readonly WorkflowMember[] {

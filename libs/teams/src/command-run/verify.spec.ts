@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CommandRunRequest, DispatchPayload, type LeasedJob } from '#contracts';
+import { CommandRunRequest, DispatchPayload, type LeasedJob, taskSearch } from '#contracts';
 import { aTeamFarm, leaseTime, payloadOf, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { lockTask } from '../task/lock-task.js';
 import { pauseTask } from '../task/pause-task.js';
@@ -111,6 +111,47 @@ describe('the verification of a Task', () => {
     expect(result?.verification).toMatchObject({ state: 'failed', exit_code: 3, tail: '1 test failed\n' });
     expect(result?.files_changed).toMatchObject([{ path: 'done.txt' }]);
     expect((await farm.teams.roads.result(task)).commit).toBe(result?.commit);
+  });
+
+  it('that does not pass calls somebody, and so does a setup command that failed; lists show both', async () => {
+    const listed = async (query: string) => {
+      const input = taskSearch.input.parse({ query });
+      const { items } = await farm.database.reading((tx) => farm.teams.tasks.search(tx, input));
+      return items.map(({ verified, attention }) => ({ verified, attention }));
+    };
+    const { task, north } = await aGreenTask({ title: 'Listed' });
+    expect(await listed(task)).toEqual([{ verified: null, attention: 0 }]);
+    await north.complete(await north.begin(), 'exited', { exit_code: 3, ...said('one test failed\n') });
+    expect(await farm.view(task)).toMatchObject({
+      result: { outcome: 'green', verified: false },
+      attention: [{ kind: 'verify_failed', summary: expect.stringContaining('It ended with 3') }],
+    });
+    expect(await listed(task)).toEqual([{ verified: false, attention: 1 }]);
+
+    const other = await farm.alone();
+    const south = other.worker('south');
+    const isolation = { requested: 'best', backend: 'clone', fell_back: false, prepare_ms: 1, capture_ms: 1, bytes: 0 };
+    const failed = {
+      ...isolation,
+      setup: 'failed' as const,
+      reasons: ['setup: the setup command ended with 1: no such tool'],
+    };
+    const called = [{ kind: 'setup_failed', summary: expect.stringContaining('no such tool. Put it right with') }];
+    const first = await south.begin();
+    await south.complete(first, 'drained', { isolation: failed });
+    expect((await farm.view(other.task)).attention).toEqual(called);
+    const second = await south.begin();
+    const callId = crypto.randomUUID();
+    await south.checkpoint(second, green, callId);
+    await south.complete(second, 'handover', { handover: { call_id: callId }, isolation: failed });
+    expect(await farm.view(other.task)).toMatchObject({ status: 'completed', attention: called });
+    expect(await listed(other.task)).toEqual([{ verified: 'not_asked', attention: 1 }]);
+
+    const mended = await farm.alone();
+    const west = mended.worker('west');
+    await west.complete(await west.begin(), 'drained', { isolation: failed });
+    await west.complete(await west.begin(), 'drained', { isolation: { ...isolation, setup: 'done', reasons: [] } });
+    expect((await farm.view(mended.task)).attention).toEqual([]);
   });
 
   it('is not asked for by default, and not run where the Task ended blocked', async () => {

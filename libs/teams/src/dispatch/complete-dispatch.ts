@@ -12,6 +12,7 @@ import { recordUsage } from '../usage/record-usage.js';
 import { acceptWork, closeDispatch } from './accept-work.js';
 import { type DispatchEnd, dispatchEnds } from './ends.js';
 import { exhaustLane } from './exhaust-lane.js';
+import { noteSetup } from './note-setup.js';
 import { openDispatch } from './open-dispatch.js';
 import type { PreparedEnd } from './prepare-end.js';
 
@@ -26,7 +27,8 @@ export async function completeDispatch(
   const { task, dispatch } = standing;
   if (dispatch.closed_at !== null) throw new FarmError('conflict', 'The Dispatch is closed already.');
   if (task.status !== 'running' && task.status !== 'paused') throw new FarmError('conflict', 'The Task is over.');
-  const { usage } = end.prepared.result;
+  const { usage, isolation } = end.prepared.result;
+  noteSetup(tx, task.id, isolation);
   if (usage !== undefined) await recordUsage(tx, dispatch, job.epoch, usage);
   const assignment = await acceptWork(tx, job, dispatch, standing.assignment, end.prepared.commit);
   if (end.ended === 'handover') {

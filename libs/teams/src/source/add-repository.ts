@@ -39,6 +39,7 @@ export async function readWantedUrl(parts: TeamParts, registrar: Registrar, want
     throw new FarmError(
       'source_refused',
       'A folder of the controller is a source only for an admin at the command line.',
+      { hint: 'A checkout of your own goes along with longshore task start --source DIR.' },
     );
   return { protocol: 'file', url: await judgedFolder(url.url, parts.sources) };
 }

@@ -22,7 +22,7 @@ export async function judgedAddresses(
     const range = closedAddress(address);
     if (range === undefined || allowed.check(address, familyOf(address))) continue;
     throw new FarmError('source_refused', `The host of the URL is at ${range}, and no admin has listed it.`, {
-      hint: 'An admin lists hosts of the own network with LONGSHORE_SOURCE_HOSTS, by name, address or range, and starts the controller again.',
+      hint: 'An admin lists hosts of the own network with LONGSHORE_SOURCE_HOSTS (sources.private_hosts), by name, address or range, and starts the controller again.',
     });
   }
   return found;

@@ -11,14 +11,21 @@ import type { SourceRules } from './source-rules.js';
  */
 export async function judgedFolder(path: string, rules: SourceRules): Promise<string> {
   if (rules.roots.length === 0) {
-    throw refused('No folder of this machine is open to sources.', 'An admin opens one with LONGSHORE_SOURCE_ROOTS.');
+    throw refused(
+      'No folder of this machine is open to sources.',
+      `An admin opens one with LONGSHORE_SOURCE_ROOTS (sources.roots). ${ownCheckout}`,
+    );
   }
   const real = await realOf(path);
   const data = await realOf(rules.dataFolder);
   if (isWithin(real, data) || isWithin(data, real)) throw refused('The data folder of the farm is no source.');
   const roots = await Promise.all(rules.roots.map((root) => realOf(root).catch(() => undefined)));
   const within = roots.filter((root) => root !== undefined && isWithin(real, root));
-  if (within.length === 0) throw refused('The folder does not lie in one that is open to sources.');
+  if (within.length === 0)
+    throw refused(
+      'The folder does not lie in one that is open to sources.',
+      `An admin opens more with LONGSHORE_SOURCE_ROOTS (sources.roots). ${ownCheckout}`,
+    );
   const gitDir = await gitDirOf(real);
   for (const part of [gitDir, join(gitDir, 'objects'), join(gitDir, 'refs')]) {
     if (!isWithin(await realOf(part), real)) throw refused('The repository keeps a part of itself in another place.');
@@ -54,6 +61,8 @@ async function exists(path: string): Promise<boolean> {
     () => false,
   );
 }
+
+const ownCheckout = 'A checkout of your own goes along with longshore task start --source DIR.';
 
 function refused(detail: string, hint?: string): FarmError {
   return new FarmError('source_refused', detail, hint === undefined ? {} : { hint });

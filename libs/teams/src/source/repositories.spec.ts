@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { repoAdd } from '#contracts';
+import { repoAdd, taskStart } from '#contracts';
 import { inspectSource, tidyMirror } from '#git';
 import {
   anHttpsOrigin,
@@ -102,6 +102,16 @@ describe('a registered repository', () => {
       pause_reason: 'source_unavailable',
       attention: [{ kind: 'source_unavailable', summary: expect.stringContaining('no branch, tag or commit') }],
     });
+    const wrong = await farm.start({ repository: { name: 'branches', ref: 'release-9' } });
+    await prepare();
+    const summary = (await farm.view(wrong)).attention[0]?.summary;
+    expect(summary).toContain('no branch, tag or commit release-9. Its newest branches: main.');
+    expect(summary).toContain('with a --ref that is there');
+    // the mirror is there now: the next one is told at its start
+    const warned = async (ref: string) =>
+      farm.teams.tasks.prepareStart(taskStart.input.parse({ prompt: 'x', repository: { name: 'branches', ref } }));
+    expect(await warned('release-9')).toEqual([expect.stringContaining('no branch, tag or commit release-9')]);
+    expect(await warned('main')).toEqual([]);
     await add('branches', origin.url('branches'), { default_branch: null, replace: true });
     await farm.control(task, 'resume');
     await prepare();

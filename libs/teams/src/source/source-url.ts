@@ -23,8 +23,9 @@ export function readSourceUrl(given: string): SourceUrl {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   if (scheme === 'https') return overHttps(text);
   if (scheme === 'ssh' || scheme === 'git+ssh' || scheme === 'ssh+git') return overSsh(text);
-  if (scheme !== undefined) throw refused(`${nameOf(scheme)} Only https and ssh are taken.`);
-  if (/^file:/i.test(text)) throw refused(`${nameOf('file')} Only https and ssh are taken.`);
+  if (scheme !== undefined)
+    throw refused(`${nameOf(scheme)} Only https and ssh are taken.`, scheme === 'file' ? folderHint : undefined);
+  if (/^file:/i.test(text)) throw refused(`${nameOf('file')} Only https and ssh are taken.`, folderHint);
   if (isAbsolute(text)) return { protocol: 'file', url: text.replace(/(?<=.)\/+$/, '') };
   return scpStyle(text);
 }
@@ -43,6 +44,9 @@ export function sameOrigin(one: SourceUrl, other: SourceUrl): boolean {
 function plainest({ url }: SourceUrl): string {
   return url.replace(/\/+$/, '').replace(/\.git$/, '');
 }
+
+const folderHint =
+  'A checkout of your own goes along with longshore task start --source DIR; an admin registers a folder of the controller by its absolute path.';
 
 function nameOf(scheme: string): string {
   if (scheme === 'file') return 'A file: URL is refused.';

@@ -1,15 +1,8 @@
 import { FarmError } from '#contracts';
-import {
-  commitOf,
-  fetchMirror,
-  inspectSource,
-  listRemote,
-  type ObjectStore,
-  type SourceReport,
-  withRemote,
-} from '#git';
+import { fetchMirror, inspectSource, listRemote, type ObjectStore, type SourceReport, withRemote } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { RepositorySource } from '../rows.js';
+import { findBase } from './find-base.js';
 import { giveToStore, tooSlow } from './give-to-store.js';
 import { dropLfs, type TakenLfs, takeLfs } from './lfs/task-lfs.js';
 import { inMirror, scratchOf } from './mirrors.js';
@@ -73,7 +66,7 @@ async function takeBase(
           hint: 'Push a first commit, or name a branch: --ref BRANCH.',
         });
       }
-      const base = await commitOf(dir, ref);
+      const base = await findBase(dir, ref, source.ref === null ? 'repository' : 'task');
       await giveToStore(store, { dir, scratch, commit: base, limits });
       const report = await inspectSource(store.dir, base, limits);
       const wantsLfs = 'row' in origin && origin.row.settings.fetch?.lfs === true;

@@ -15,6 +15,7 @@ import type { Queries, Transaction } from '#store';
 import { pauseText } from '../account/place-accounts.js';
 import type { PreparedView } from '../api.js';
 import { readVerification } from '../command-run/read-verification.js';
+import { setupFailedText } from '../dispatch/note-setup.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, TaskRow, TeamMemberRow } from '../rows.js';
 import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql, teamSql } from '../sql.js';
@@ -190,5 +191,25 @@ async function readAttention(tx: Queries, task: TaskRow, result: View['result'])
     const read = Attention.safeParse(row);
     return read.success ? [read.data] : [];
   });
-  return result?.outcome === 'blocked' ? [...open, { kind: 'blocked_result', summary: result.summary }] : open;
+  return result === null ? open : [...open, ...attentionOf(result)];
+}
+
+/** What a Result calls somebody for: these have no rows, so that nothing is to be closed. */
+function attentionOf({
+  outcome,
+  summary,
+  verified,
+  verification,
+  isolation,
+}: NonNullable<View['result']>): View['attention'] {
+  const failed = isolation?.setup === 'failed';
+  const said =
+    verification?.detail ?? (verification?.exit_code == null ? '' : `It ended with ${verification.exit_code}.`);
+  return [
+    ...(outcome === 'blocked' ? [{ kind: 'blocked_result' as const, summary }] : []),
+    ...(outcome === 'green' && verified === false
+      ? [{ kind: 'verify_failed' as const, summary: `The verify command did not pass. ${said}`.trim() }]
+      : []),
+    ...(failed ? [{ kind: 'setup_failed' as const, summary: setupFailedText(isolation) }] : []),
+  ];
 }

@@ -19,14 +19,32 @@ export async function searchTasks(
   const page = rows.slice(0, input.limit);
   const last = page.at(-1);
   return {
-    items: page.map(({ seq: _, outcome, waiting, starting, started_at, ended_at, ...row }) => ({
+    items: page.map(({ seq: _, outcome, waiting, starting, started_at, ended_at, setup_failed, verify, ...row }) => ({
       ...row,
+      ...factsOf({ ...row, outcome, setup_failed, verify }),
       product_status: productStatus({ status: row.status, outcome, waiting, starting }),
       started_at: started_at.toISOString(),
       ended_at: ended_at?.toISOString() ?? null,
     })),
     next_cursor: rows.length > input.limit && last ? encodeCursor('task', String(last.seq)) : null,
   };
+}
+
+interface Facts {
+  readonly status: string;
+  readonly outcome: string | null;
+  readonly verify: boolean;
+  readonly verified: boolean | null;
+  readonly setup_failed: boolean;
+  readonly attention: number;
+}
+
+/** What `task_get` derives from the Result, at a glance. */
+function factsOf({ status, outcome, verify, verified, setup_failed, attention }: Facts) {
+  const over = status === 'completed';
+  const passed = verify ? verified === true : ('not_asked' as const);
+  const derived = [outcome === 'blocked', outcome === 'green' && passed === false, setup_failed];
+  return { verified: over ? passed : null, attention: attention + derived.filter((is) => over && is).length };
 }
 
 function placeOf(cursor: string): number {

@@ -21,6 +21,7 @@ export async function startTask(
   tx: Transaction,
   starter: Actor,
   input: InputOf<typeof taskStart>,
+  warned: readonly string[] = [],
 ): Promise<OutputOf<typeof taskStart>> {
   const { revision_no: revision, content } = await pinWorkflow(tx, input.workflow_id);
   const named = await sourceOf(tx, input);
@@ -53,8 +54,21 @@ export async function startTask(
   });
   tx.afterCommit(() => parts.onPreparing?.(id));
   const { default_provider: provider, default_account: account, pool, labels } = settings;
-  const warnings = missingProviders(content, machines, { provider, account, pool, labels });
-  return { task_id: id, status: 'preparing', ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
+  const warnings = [
+    ...warned,
+    ...missingPool(machines, pool),
+    ...missingProviders(content, machines, { provider, account, pool, labels }),
+  ];
+  return { task_id: id, status: 'preparing', ...(warnings.length === 0 ? {} : { warnings }) };
+}
+
+/** As the attention item `no_machine` says it later. */
+function missingPool(machines: readonly Machine[], pool: string): readonly string[] {
+  if (machines.some((machine) => machine.pool === pool)) return [];
+  const others = [...new Set(machines.map((machine) => machine.pool))].sort();
+  const there =
+    others.length === 0 ? 'No machine is here at all' : `Machines that are here are in: ${others.join(', ')}`;
+  return [`No machine that is here is in the pool ${pool}: the work waits for one. ${there}.`];
 }
 
 async function sourceOf(tx: Transaction, input: InputOf<typeof taskStart>): Promise<NamedSource | undefined> {

@@ -1,5 +1,5 @@
 import { fetch } from 'undici';
-import { type CredentialFile, status, workerList } from '#contracts';
+import { type CredentialFile, type OutputOf, status, workerList } from '#contracts';
 import { readCredential } from '../../client/credential.js';
 import { type FarmClient, openFarmClient } from '../../client/farm-client.js';
 import { failureOf } from '../../output/failure.js';
@@ -40,7 +40,9 @@ async function lookAt(client: FarmClient, { url }: CredentialFile): Promise<read
     const farm = await client.call(status, {});
     const { workers } = await client.call(workerList, {});
     const live = workers.filter(({ state }) => state === 'live').length;
-    const ill = workers.filter(({ state }) => state === 'quarantined' || state === 'silent');
+    const ill = workers.filter(
+      ({ state, note }) => state === 'quarantined' || state === 'silent' || (state === 'live' && note !== null),
+    );
     return [
       ok('controller', `${url}, version ${farm.version}`),
       farm.nats === 'connected'
@@ -57,15 +59,39 @@ async function lookAt(client: FarmClient, { url }: CredentialFile): Promise<read
         warning(
           `worker ${name}`,
           note === null ? state : `${state}: ${note}`,
-          'Mend it, then longshore worker resume.',
+          state === 'live' ? 'Mend it on that machine.' : 'Mend it, then longshore worker resume.',
         ),
       ),
       await checkClock(url),
+      farmTime(farm),
     ];
   } catch (error) {
     const { message, hint } = failureOf(error);
     return [broken('controller', message, hint ?? 'npm start')];
   }
+}
+
+/** Leases and pauses of accounts count by it. That it is behind is as it should be, and a person who reads its times must know. */
+export function farmTime({
+  farm_time_behind_ms: behind,
+  farm_time_runs: runs = true,
+}: Pick<OutputOf<typeof status>, 'farm_time_behind_ms' | 'farm_time_runs'>): Finding {
+  if (!runs)
+    return warning(
+      'farm time',
+      'stands still: no controller moves it on',
+      "Look at the controller's log, and restart it.",
+    );
+  if (behind === undefined || behind <= skewMs) return ok('farm time', 'runs with the clock');
+  const told = `${duration(behind)} behind the clock: it stood still while no controller ran. Leases and pauses count by it`;
+  return ok('farm time', told);
+}
+
+function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
 /** By the Date header: tokens are judged by the farm's clock, and a person who reads times by their own. */

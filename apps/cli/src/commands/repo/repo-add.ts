@@ -2,6 +2,8 @@ import { type Command, Option } from 'commander';
 import { FarmError, repoAdd } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
+import { watchBoth } from '../../arguments/watch-both.js';
+import { plainLine } from '../../output/terminal-text.js';
 import { CommandFailed, commandAt, type Frame, runs } from '../frame.js';
 import { readNamedText } from '../read-document.js';
 import { readCredential, readSecrets, type SecretFlags } from './read-secrets.js';
@@ -51,10 +53,12 @@ export function addRepoAdd(program: Command, frame: Frame): void {
     .addOption(new Option('--no-lfs').hideHelp())
     .option('--replace', 'change the one of this name: what is not given stays')
     .option('--no-check', 'do not ask the origin whether it works');
+  const refuseBoth = watchBoth(command, 'lfs', 'submodules');
   runs<AddFlags>(command, frame, async (run, flags, [name, url]) => {
+    refuseBoth();
     const { screen, surroundings } = run;
     const given = await inputOf(flags, { name, url }, surroundings);
-    const input = readInput(repoAdd, argumentFields(repoAdd), {}, given);
+    const input = readInput(repoAdd, argumentFields(repoAdd), {}, given, flagsOf);
     const client = await run.client();
     const added = await client.call(repoAdd, input, { signal: surroundings.signal });
     if (flags.check === false) {
@@ -63,7 +67,17 @@ export function addRepoAdd(program: Command, frame: Frame): void {
       return;
     }
     screen.say(`${added.name} is ${flags.replace === true ? 'changed' : 'registered'}; asking its origin …`);
-    if (!(await checkRepository(run, added.name))) throw new CommandFailed(unusable);
+    const stays = (): void =>
+      screen.say(
+        `${added.name} stays registered as it is. Change it with longshore repo add ${added.name} ${plainLine(added.url)} --replace …, ask again with longshore repo check ${added.name}, or take it away with longshore repo remove ${added.name}.`,
+      );
+    const usable = await checkRepository(run, added.name).catch((error: unknown) => {
+      stays();
+      throw error;
+    });
+    if (usable) return;
+    stays();
+    throw new CommandFailed(unusable);
   });
 }
 
@@ -94,6 +108,9 @@ async function inputOf(
     host_keys: flags.hostKeys && (await readNamedText(flags.hostKeys, surroundings)),
   });
 }
+
+/** Flags whose fields have another name or shape. */
+const flagsOf = { environment: '--env', secrets: '--secret-file', fetch: '--lfs/--submodules' };
 
 function fetchOf({ lfs, submodules }: AddFlags): Readonly<Record<string, unknown>> | undefined {
   return lfs === undefined && submodules === undefined ? undefined : withoutGaps({ lfs, submodules });

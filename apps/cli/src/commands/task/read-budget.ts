@@ -12,9 +12,11 @@ export function readBudget(given: readonly string[]): Limits | undefined {
   const limits: Limits = {};
   for (const part of given.flatMap((one) => one.split(','))) {
     const { dollars, usd = dollars, count, factor, unit } = form.exec(part.trim().toLowerCase())?.groups ?? {};
-    if (usd !== undefined) limits.usd = Number(usd);
-    else if (count === undefined || (unit !== 'tokens' && unit !== 'requests')) throw notABudget();
-    else limits[unit] = Math.round(Number(count) * factorOf(factor));
+    const kind = usd === undefined ? unit : 'usd';
+    if (kind !== 'usd' && kind !== 'tokens' && kind !== 'requests') throw notABudget();
+    if (limits[kind] !== undefined)
+      throw new FarmError('invalid_input', `--budget names ${kind} twice.`, { hint: 'Give each limit once.' });
+    limits[kind] = usd === undefined ? Math.round(Number(count) * factorOf(factor)) : Number(usd);
   }
   return given.length === 0 ? undefined : limits;
 }
@@ -25,7 +27,7 @@ function factorOf(letter: string | undefined): number {
 }
 
 function notABudget(): FarmError {
-  return new FarmError('invalid_input', 'The budget is not one.', {
+  return new FarmError('invalid_input', '--budget is no budget.', {
     hint: 'Its forms are 5usd, 2000000tokens or 2Mtokens, and 200requests; several with commas.',
   });
 }

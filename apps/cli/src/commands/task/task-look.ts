@@ -21,7 +21,16 @@ export function addTaskList(program: Command, frame: Frame): void {
     const input = readInput(taskSearch, fields, given, undefined);
     const answer = await (await run.client()).call(taskSearch, input, { signal: run.surroundings.signal });
     run.screen.answer(answer);
-    const columns = ['task_id', 'title', 'workflow_id', 'product_status', 'started_at', 'ended_at'];
+    const columns = [
+      'task_id',
+      'title',
+      'product_status',
+      'verified',
+      'attention',
+      'workflow_id',
+      'started_at',
+      'ended_at',
+    ];
     run.screen.show(drawAnswer(answer, run.screen.paint, columns));
   });
 }

@@ -7,6 +7,7 @@ import { FarmError, type InputOf, RepositoryName, taskStart } from '#contracts';
 import { bundleCheckout } from '#git';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
+import { watchBoth } from '../../arguments/watch-both.js';
 import type { FarmClient } from '../../client/farm-client.js';
 import { plainLine } from '../../output/terminal-text.js';
 import { type CommandRun, commandAt, type Frame, runs } from '../frame.js';
@@ -38,6 +39,18 @@ interface StartFlags {
   readonly idempotencyKey?: string;
   readonly watch?: boolean;
 }
+
+/** Flags whose fields have another name or shape. */
+const flagsOf = {
+  prompt: '<prompt>',
+  workflow_id: '--workflow',
+  labels: '--label',
+  verify_timeout_seconds: '--verify-timeout',
+  repository: '--repo',
+  budget: '--budget',
+  isolation: '--isolation',
+  verify: '--verify',
+};
 
 type Source = InputOf<typeof taskStart>['source'];
 
@@ -75,7 +88,9 @@ export function addTaskStart(program: Command, frame: Frame): void {
     .option('--no-fallback', 'run only where one of --isolation is there, in place of another with the reason told')
     .option('--idempotency-key <key>', 'starting again with this key is no second Task')
     .option('--watch', 'stay and show the work until it ends');
+  const refuseBoth = watchBoth(command, 'verify');
   runs<StartFlags>(command, frame, async (run, flags, [prompt]) => {
+    refuseBoth();
     const { screen, surroundings } = run;
     const {
       workflow: workflow_id,
@@ -102,12 +117,18 @@ export function addTaskStart(program: Command, frame: Frame): void {
     const repository = repositoryOf(flags);
     const budget = readBudget(flags.budget ?? []);
     const isolation = isolationOf(flags);
-    const input = readInput(taskStart, argumentFields(taskStart), given, {
-      ...(repository && { repository }),
-      ...(budget && { budget }),
-      ...(isolation && { isolation }),
-      ...(verify !== undefined && { verify }),
-    });
+    const input = readInput(
+      taskStart,
+      argumentFields(taskStart),
+      given,
+      {
+        ...(repository && { repository }),
+        ...(budget && { budget }),
+        ...(isolation && { isolation }),
+        ...(verify !== undefined && { verify }),
+      },
+      flagsOf,
+    );
     const client = await run.client();
     const source: Source = repository ? { kind: 'empty' } : await sourceOf(run, client, flags);
     // Made before the first try: a repetition of ours after a lost answer is no second Task.

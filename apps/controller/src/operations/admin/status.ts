@@ -22,6 +22,8 @@ export const statusOperation = operation(
         version,
         farm_id: farm.id,
         farm_time: farm.farmAt.toISOString(),
+        farm_time_behind_ms: Math.max(0, Math.round(farm.behindMs)),
+        farm_time_runs: farm.ticking,
         nats: services.bell.connected ? ('connected' as const) : ('away' as const),
         workers: {
           live: here.length,

@@ -10,6 +10,8 @@ export const taskStartOperation = operation(
       summary: `Starts a Task with the workflow ${workflow_id}`,
       changes: [{ id: 'task', before: null, after: { workflow_id } }],
     }),
-    run: (input, _, { services, principal }, tx) => services.teams.tasks.start(tx, { principal: principal.id }, input),
+    prepare: (input, { services }) => services.teams.tasks.prepareStart(input),
+    run: (input, warned, { services, principal }, tx) =>
+      services.teams.tasks.start(tx, { principal: principal.id }, input, warned),
   },
 );

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { FarmError } from '#contracts';
 import { cloneWorkspace, gitDirFrom, keepBase, layFiles } from '#git';
+import { readIfThere } from '../../private-file.js';
 import { contentsKey, type LfsContents, layContents } from '../lfs-contents.js';
 import { removeFolder } from '../remove-folder.js';
 import type { WorkerHome } from '../worker-home.js';
@@ -104,7 +106,8 @@ export class Layers {
       if (!end.ok) throw new SetupFailed(end.reason);
       await removeFolder(join(tree, '.git'));
     }
-    await layFiles({ dir: tree, gitDir: own, base, index });
+    const dropped = await layFiles({ dir: tree, gitDir: own, base, index });
+    if (setup !== undefined) await writeFile(templateAt(draft).dropped, JSON.stringify(droppedText(dropped)));
     await layContents(lfs, { dir: tree, gitDir: own, base, index });
     await rm(own, { recursive: true, force: true });
   }
@@ -130,7 +133,27 @@ export const repositoryAt = (path: string) => ({
   tree: join(path, 'tree'),
 });
 
-export const templateAt = (path: string) => ({ tree: join(path, 'tree'), index: join(path, 'index') });
+export const templateAt = (path: string) => ({
+  tree: join(path, 'tree'),
+  index: join(path, 'index'),
+  /** What to say of files that the setup command made and the template does not keep. */
+  dropped: join(path, 'dropped'),
+});
+
+const droppedNamed = 5;
+
+function droppedText(paths: readonly string[]): string {
+  if (paths.length === 0) return '';
+  const more = paths.length > droppedNamed ? ` and ${paths.length - droppedNamed} more` : '';
+  const named = paths.slice(0, droppedNamed).map((path) => path.slice(0, 200));
+  return `files that it made and the repository does not ignore are not in the workspace: ${named.join(', ')}${more}. Add them to .gitignore to keep them`;
+}
+
+/** Empty where there is nothing to say, as of a template of before. */
+export async function droppedOf(template: Taken): Promise<string> {
+  const text = await readIfThere(templateAt(template.path).dropped);
+  return text === undefined ? '' : z.string().catch('').parse(JSON.parse(text));
+}
 
 interface TemplateFacts extends TemplateScope {
   readonly tree: string;
