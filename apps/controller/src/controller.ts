@@ -7,7 +7,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { FarmError, limits, systemCodeOf } from '#contracts';
-import { ensureFirstPerson, openGate, registryOf } from '#gate';
+import { ensureFirstPerson, openGate } from '#gate';
 import { applyAllowedTable } from './configuration/apply-allowed.js';
 import type { Settings } from './configuration/settings.js';
 import { controllerModule } from './controller.module.js';
@@ -18,7 +18,6 @@ import { ProblemFilter } from './doors/http/problem.filter.js';
 import { refusalOf, sendProblem } from './doors/http/problem.js';
 import { openMcpDoor } from './doors/mcp/mcp-door.js';
 import { openFarm, type Services } from './farm.js';
-import { operations } from './operations/catalogue.js';
 import { FrontDoor } from './sweeps/front-door.js';
 import { startSweeps } from './sweeps/start-sweeps.js';
 
@@ -37,10 +36,9 @@ export async function startController(settings: Settings, log: Logger): Promise<
   const services = await openFarm(settings, log);
   const { database, bell, claims, identity, address, farmId } = services;
   const onFault = (error: unknown, where: string) => log.error({ where, fault: faultOf(error) }, 'a fault of ours');
-  const registry = registryOf(operations);
-  await applyAllowedTable(services, registry);
+  await applyAllowedTable(services, services.registry);
   const gate = openGate({
-    registry,
+    registry: services.registry,
     services,
     database,
     inputs: services.keys.inputs,
@@ -52,7 +50,7 @@ export async function startController(settings: Settings, log: Logger): Promise<
   const door = new FrontDoor();
   const app = await hangDoors(settings, services, (instance) => {
     openHttpDoor(instance, { services, gate, onWorkerAnswered: door.answered });
-    openMcpDoor(instance, { services, gate, registry });
+    openMcpDoor(instance, { services, gate });
   });
   const url = await listen(app, settings).catch(async (error: unknown) => {
     await app.close();

@@ -1,7 +1,17 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { bells } from '#contracts';
-import { AuditLog, type FarmKeys, FirstBeats, Identity, Metrics, type MintNats, openFarmKeys } from '#gate';
+import {
+  AuditLog,
+  type FarmKeys,
+  FirstBeats,
+  Identity,
+  Metrics,
+  type MintNats,
+  openFarmKeys,
+  type Registry,
+  registryOf,
+} from '#gate';
 import { openQueue, type Queue } from '#jobs';
 import {
   type Bell,
@@ -20,6 +30,7 @@ import { openTeams, type Teams } from '#teams';
 import { withoutCredentials } from './configuration/setting-table.js';
 import type { NatsSettings, Settings } from './configuration/settings.js';
 import { migrations } from './migrations.js';
+import { operations } from './operations/catalogue.js';
 import { Ringer } from './rings/ringer.js';
 import { WaitingClaims } from './rings/waiting-claims.js';
 import { Wake } from './rings/wake.js';
@@ -34,6 +45,8 @@ export interface Services {
   readonly database: Database;
   readonly queue: Queue;
   readonly identity: Identity;
+  /** Everything that can be called. */
+  readonly registry: Registry<Services>;
   readonly teams: Teams;
   readonly bell: Bell;
   readonly objects: Objects;
@@ -120,6 +133,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     database,
     queue,
     identity,
+    registry: registryOf(operations),
     teams,
     bell,
     objects,

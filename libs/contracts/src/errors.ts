@@ -28,6 +28,8 @@ export const errorCodes = {
   csrf_refused: code('caller', 403, 4, "The session's CSRF token is missing or another one"),
   send_refused: code('caller', 403, 4, 'Operations of class send are refused'),
   not_found: code('caller', 404, 3, 'There is no such thing'),
+  unknown_operation: code('caller', 404, 3, 'There is no such operation'),
+  above_ceiling: code('caller', 403, 4, 'The ceiling of the operation is never'),
   conflict: code('caller', 409, 6, 'The state has moved on'),
   confirmation_required: code('caller', 409, 5, 'Nothing was done: this needs a confirmation'),
   confirmation_invalid: code('caller', 409, 6, 'The confirmation token does not hold for this call'),

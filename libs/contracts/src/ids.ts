@@ -19,6 +19,7 @@ export const SessionId = short('s');
 export const ServiceId = short('v');
 /** What a person is asked to approve. */
 export const ApprovalId = short('ap');
+export const AgentId = short('a');
 /** A Command Run, as members and people call it. */
 export const CommandId = short('c');
 /** A Dispatch, a Command Run or another job: one id for the lease and for what it executes. */
@@ -57,4 +58,5 @@ export const newPersonId = (): string => shortId('p');
 export const newSessionId = (): string => shortId('s');
 export const newServiceId = (): string => shortId('v');
 export const newApprovalId = (): string => shortId('ap');
+export const newAgentId = (): string => shortId('a');
 export const newId = (): string => randomUUID();

@@ -1,3 +1,20 @@
+export {
+  AccessTarget,
+  AgentView,
+  agentCreate,
+  agentDisable,
+  agentDoorPath,
+  agentEnable,
+  agentList,
+  agentRevoke,
+  agentRotate,
+  exposureList,
+  exposureSet,
+  grantAdd,
+  grantList,
+  grantRevoke,
+  OauthTokenReply,
+} from './agents.js';
 export { ApprovalState, ApprovalView, approvalDecide, approvalList } from './approvals.js';
 export { AuditFault, auditList, auditVerify } from './audit.js';
 export { bells, objectPaths } from './bells.js';
@@ -34,6 +51,7 @@ export {
   TokenRequest,
 } from './identity.js';
 export {
+  AgentId,
   ApprovalId,
   AuthoredId,
   BootId,
@@ -43,6 +61,7 @@ export {
   Label,
   Labels,
   LeaseId,
+  newAgentId,
   newApprovalId,
   newCommandId,
   newId,
@@ -75,6 +94,7 @@ export {
   FailReason,
   Fence,
   IsolationReport,
+  isReservedKind,
   JobKind,
   JobPhase,
   JobResult,

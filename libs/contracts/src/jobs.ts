@@ -19,6 +19,15 @@ export type JobPhase = z.output<typeof JobPhase>;
 /** Kinds that only workers may claim (H37); agents may be given any other. */
 export const JobKind = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 
+const reservedKinds: readonly string[] = ['dispatch', 'command_run'];
+
+export function isReservedKind(kind: string): boolean {
+  return reservedKinds.includes(kind);
+}
+
+/** Any other kind: what persons may submit and agents may take (H37). */
+export const OpenJobKind = JobKind.refine((kind) => !isReservedKind(kind), { params: { rule: 'reserved_kind' } });
+
 /** Why a lease ended, said by the worker (D3). */
 export const DispatchEnded = z.enum([
   'handover',
@@ -77,6 +86,8 @@ export const jobClaim = contract({
     /** Repeating it answers the same leases (H7, A12.10). */
     request_id: z.uuid(),
     limit: z.int().min(1).max(limits.claimBatch).default(1),
+    /** Only jobs of these kinds; absent: of any that the caller may take (A12.11). */
+    kinds: z.array(JobKind).min(1).max(limits.agentKinds).optional(),
     /** How long the controller may wait for work. */
     wait_seconds: z.number().min(0).max(limits.claimWaitSeconds).default(0),
     /** Own leases whose process trees are frozen and could go on (D11). */
@@ -132,10 +143,10 @@ export const Progress = storableJson(limits.progressBytes);
 
 export const LeaseBeat = z.strictObject({
   ...Fence,
-  phase: JobPhase,
+  phase: JobPhase.default('started'),
   session_ref: storable(512).optional(),
   /** Milliseconds since the last sign of life of the session (a duration: no clock of the worker counts, H15). */
-  idle_ms: z.int().min(0),
+  idle_ms: z.int().min(0).default(0),
   progress: Progress.optional(),
   /** Signals that reached the session, by sequence. */
   acks: z
@@ -165,7 +176,11 @@ export type LeaseReply = z.output<typeof LeaseReply>;
 export const jobHeartbeat = contract({
   name: 'job_heartbeat',
   summary: 'Renew leases and learn what the farm wants of them.',
-  input: z.strictObject({ worker: WorkerReport, leases: z.array(LeaseBeat).max(limits.beatLeases).default([]) }),
+  input: z.strictObject({
+    /** Of a worker, with every beat; an agent has nothing to say of itself. */
+    worker: WorkerReport.optional(),
+    leases: z.array(LeaseBeat).max(limits.beatLeases).default([]),
+  }),
   output: z.strictObject({
     worker: z.strictObject({
       drain: z.boolean(),
@@ -181,7 +196,7 @@ export const jobHeartbeat = contract({
 export const jobComplete = contract({
   name: 'job_complete',
   summary: 'End a lease with its result.',
-  input: z.strictObject({ ...Fence, ended: Ended, result: JobResult }),
+  input: z.strictObject({ ...Fence, ended: Ended.default('done'), result: JobResult }),
   output: z.strictObject({
     state: z.enum(['done', 'cancelled']),
     /** The work is kept on the farm: the worker may delete its workspace. */
@@ -285,9 +300,7 @@ export const jobSubmit = contract({
   name: 'job_submit',
   summary: 'Queue a job of a kind of your own.',
   input: z.strictObject({
-    kind: JobKind.refine((kind) => kind !== 'dispatch' && kind !== 'command_run', {
-      params: { rule: 'reserved_kind' },
-    }),
+    kind: OpenJobKind,
     payload: storableJson(limits.payloadBytes).default({}),
     pool: PoolName.default('default'),
     labels: z.array(Label).max(32).default([]),

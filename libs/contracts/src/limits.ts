@@ -33,6 +33,7 @@ export const limits = {
   // tokens
   workerTokenSeconds: 15 * 60,
   personTokenSeconds: 60 * 60,
+  agentTokenSeconds: 10 * 60,
   joinTicketSeconds: 10 * 60,
   clockSkewSeconds: 30,
   /** How long others may keep the keys that we publish. */
@@ -67,6 +68,9 @@ export const limits = {
   proposalChangesShown: 20,
   /** How long a person may take to approve what an agent proposed. */
   approvalSeconds: 24 * 3600,
+  // agents
+  agentKinds: 32,
+  agentSlots: 64,
   // processes
   stopGraceMs: 10_000,
   /** Processes and threads of one session. */

@@ -13,7 +13,7 @@ import { storable } from './text.js';
  *  GET  /auth/session                                    → SessionReply of the cookie's session
  *  POST /auth/logout                 with the CSRF token → 204
  *  POST /oauth/device_authorization  a form              → DeviceAuthorization (RFC 8628)
- *  POST /oauth/token                 a form              → DeviceToken, or OAuthError with status 400
+ *  POST /oauth/token                 a form or JSON      → DeviceToken, an agent's token, or OAuthError with status 400 or 401
  *  GET  /device                      the page where a person enters the code and approves
  */
 export const loginPaths = {
@@ -98,6 +98,7 @@ export const OAuthError = z.object({
     'invalid_client',
     'invalid_grant',
     'unsupported_grant_type',
+    'invalid_target',
     'authorization_pending',
     'slow_down',
     'access_denied',

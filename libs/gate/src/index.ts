@@ -3,7 +3,14 @@ export { type AllowedFile, applyAllowed } from './access/allowed-rows.js';
 export { decideApproval, forgetApprovals, listApprovals, previewDecision } from './access/approvals.js';
 export { type Asker, type Exposure, exposureOf } from './access/exposure.js';
 export { type GateRules, gateRules } from './access/gate-rules.js';
+export { addGrant, checkTarget, type Grant, type GrantRow, listGrants, revokeGrant } from './access/grants.js';
 export { type AccessSource, openAccess } from './access/open-access.js';
+export {
+  type ExposureChange,
+  listExposure,
+  previewExposure,
+  setExposure,
+} from './access/set-exposure.js';
 export { AuditLog, sequenceOf } from './audit/audit-log.js';
 export { FirstBeats } from './audit/first-beats.js';
 export { DefinitionError, type DefinitionFault } from './definition/definition-error.js';
@@ -11,6 +18,7 @@ export type { JsonSchema } from './definition/json-schema.js';
 export { cliPathOf, reservedFields } from './definition/names.js';
 export { farmErrorOf } from './farm-error-of.js';
 export { type Gate, type GateCall, openGate } from './gate.js';
+export type { AgentCredential, AgentSecret, Agents, NewAgent } from './identity/agents.js';
 export { ensureFirstPerson } from './identity/first-person.js';
 export { type Audience, type Authenticated, Identity, type MintNats } from './identity/identity.js';
 export type { Invitation } from './identity/join-tickets.js';

@@ -8,6 +8,7 @@ import { heartbeat } from './heartbeat.js';
 import { list } from './list.js';
 import { cancel, redrive, requeue } from './operate.js';
 import type { Queue, QueueOptions } from './queue.js';
+import { releaseHolder } from './release.js';
 import { close, endQueued, flagEnd, hold, release, unflagPause } from './scope.js';
 import { signal } from './signal.js';
 import { accountSql } from './sql/account.js';
@@ -54,6 +55,7 @@ export function openQueue(options: QueueOptions): Queue {
     release: (tx, scope) => release(context, tx, scope),
     signal: (tx, job, given) => signal(context, tx, job, given),
     signalOutcomes: (queries, job_id) => queries.all(queueSql.signalOutcomes, { job_id }),
+    releaseHolder: (tx, holder, note) => releaseHolder(context, tx, holder, note),
     requeue: (tx, job) => requeue(context, tx, job),
     cancel: (tx, job) => cancel(context, tx, job),
     redrive: (tx, job) => redrive(context, tx, job),

@@ -187,6 +187,8 @@ export interface Queue {
     job: string,
   ): Promise<readonly { seq: number; kind: string; outcome: string | null }[]>;
 
+  /** Takes all leases of a holder that is refused from now on; answers the jobs (A12.12). */
+  releaseHolder(tx: Transaction, holder: string, note: string): Promise<readonly string[]>;
   /** Takes a lease away and queues the job at once. Errors: `not_found`, `not_resumable`. */
   requeue(tx: Transaction, job: string): Promise<JobState>;
   /** A job without a scope. Errors: `not_found`, `conflict`. */

@@ -15,8 +15,9 @@ const frozen = {
     'too_large',
     'workspace_too_large',
   ],
-  3: ['not_found'],
+  3: ['not_found', 'unknown_operation'],
   4: [
+    'above_ceiling',
     'capability_rejected',
     'csrf_refused',
     'illegal_caller',

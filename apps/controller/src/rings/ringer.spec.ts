@@ -120,7 +120,7 @@ describe('a ring', () => {
 
   it('wakes a claim that waits here instead of ringing anybody', async () => {
     const farm = await aFarm([aLiveWorker('w_a')]);
-    const waiting = farm.claims.wait(aLiveWorker('w_b'), 60_000, new AbortController().signal);
+    const waiting = farm.claims.wait({ ...aLiveWorker('w_b'), worker: 'w_b' }, 60_000, new AbortController().signal);
     farm.ringer.ring(aJob('1'));
     await waiting;
     expect([farm.workers(), farm.claims.size]).toEqual([[], 0]);

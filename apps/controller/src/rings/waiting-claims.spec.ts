@@ -1,19 +1,8 @@
 import { expect, it } from '@jest/globals';
-import type { WorkerPrincipal } from '#gate';
 import { WaitingClaims } from './waiting-claims.js';
 
-const worker: WorkerPrincipal = {
-  kind: 'worker',
-  id: 'w_1',
-  boot: 'b',
-  pool: 'default',
-  labels: [],
-  accounts: [],
-  slots: 2,
-  offers: [],
-  accepting: true,
-};
-const job = { pool: 'default', labels: [], account: null, prefer: null };
+const worker = { worker: 'w_1', pool: 'default', labels: [], accounts: [] };
+const job = { kind: 'echo', pool: 'default', labels: [], account: null, prefer: null };
 /** Longer than any test. */
 const long = 600_000;
 

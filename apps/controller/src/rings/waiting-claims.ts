@@ -1,15 +1,19 @@
-import type { WorkerPrincipal } from '#gate';
+import type { Claimer } from '#jobs';
 
 /** As much of a job as decides who may take it. */
 export interface Wanted {
+  readonly kind: string;
   readonly pool: string;
   readonly labels: readonly string[];
   readonly account: string | null;
   readonly prefer: string | null;
 }
 
+/** As much of who claims. */
+type Waiter = Pick<Claimer, 'worker' | 'pool' | 'labels' | 'accounts' | 'kinds'>;
+
 interface Waiting {
-  readonly worker: WorkerPrincipal;
+  readonly waiter: Waiter;
   readonly wake: () => void;
 }
 
@@ -38,12 +42,12 @@ export class WaitingClaims {
   }
 
   /** Before each look: a ring that comes between it and the wait is heard by the wait. */
-  look({ pool }: WorkerPrincipal, signal: AbortSignal): void {
+  look({ pool }: Pick<Waiter, 'pool'>, signal: AbortSignal): void {
     this.looks.set(signal, { inPool: this.unheard.get(pool) ?? 0, forAll: this.rungForAll });
   }
 
   /** Until there may be work, the time is over, or the caller has gone. */
-  wait(worker: WorkerPrincipal, ms: number, signal: AbortSignal): Promise<void> {
+  wait(waiter: Waiter, ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer);
@@ -51,12 +55,12 @@ export class WaitingClaims {
         this.waiting.delete(entry);
         resolve();
       };
-      const entry: Waiting = { worker, wake: done };
+      const entry: Waiting = { waiter, wake: done };
       const timer = setTimeout(done, ms);
       this.waiting.add(entry);
       signal.addEventListener('abort', done, { once: true });
       const seen = this.looks.get(signal);
-      const missedOne = seen !== undefined && seen.inPool !== (this.unheard.get(worker.pool) ?? 0);
+      const missedOne = seen !== undefined && seen.inPool !== (this.unheard.get(waiter.pool) ?? 0);
       if (signal.aborted || this.closed || missedOne) done();
       else if (seen !== undefined && seen.forAll !== this.rungForAll) this.wakeWaiting();
     });
@@ -64,8 +68,8 @@ export class WaitingClaims {
 
   /** Wakes the one that has waited longest of those that fit. Answers whether there was one. */
   wakeOne(wanted: Wanted): boolean {
-    const fitting = [...this.waiting].filter(({ worker }) => fits(worker, wanted));
-    const chosen = fitting.find(({ worker }) => worker.id === wanted.prefer) ?? fitting[0];
+    const fitting = [...this.waiting].filter(({ waiter }) => fits(waiter, wanted));
+    const chosen = fitting.find(({ waiter }) => waiter.worker === wanted.prefer) ?? fitting[0];
     chosen?.wake();
     if (!chosen) this.unheard.set(wanted.pool, (this.unheard.get(wanted.pool) ?? 0) + 1);
     return chosen !== undefined;
@@ -102,10 +106,11 @@ export class WaitingClaims {
   }
 }
 
-/** Pool, labels by containment (H26), and the account that the job runs on. */
-export function fits(worker: Pick<WorkerPrincipal, 'pool' | 'labels' | 'accounts'>, wanted: Wanted): boolean {
+/** Pool, labels by containment (H26), the account that the job runs on, and kinds where they are named (A12.11). */
+export function fits(worker: Omit<Waiter, 'worker'>, wanted: Wanted): boolean {
   return (
     worker.pool === wanted.pool &&
+    (worker.kinds?.includes(wanted.kind) ?? true) &&
     wanted.labels.every((label) => worker.labels.includes(label)) &&
     (wanted.account === null || worker.accounts.includes(wanted.account))
   );

@@ -1,7 +1,7 @@
 import { limits } from '#contracts';
 import { forgetReceipts } from '#store';
 import type { Services } from '../farm.js';
-import { claimerOf } from '../operations/job/worker-of.js';
+import { claimerOf } from '../operations/job/holder-of.js';
 import type { FrontDoor } from './front-door.js';
 import { Loop } from './loop.js';
 import { tick } from './tick.js';

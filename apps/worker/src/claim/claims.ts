@@ -17,11 +17,15 @@ interface Asked {
     readonly request_id: string;
     readonly limit: number;
     readonly wait_seconds: number;
+    readonly kinds: string[];
     readonly frozen: Frozen[];
   };
   readonly sentAt: Instant;
 }
 type Frozen = { job_id: string; lease_id: string };
+
+/** What a worker runs; jobs of other kinds are for agents and programs of their own. */
+const ownKinds = ['dispatch', 'command_run'] as const;
 
 /**
  * One line of claims. Where no answer came, the next call repeats the same request: the farm answers the same leases and gives
@@ -39,6 +43,7 @@ export class Claims {
         request_id: newId(),
         limit: Math.min(limits.claimBatch, Math.max(1, limit)),
         wait_seconds: waitSeconds,
+        kinds: [...ownKinds],
         frozen: frozen.map(({ job_id, lease_id }) => ({ job_id, lease_id })),
       },
       sentAt: instantOf(machineClock),

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '#store';
 import { accessSql } from '../access-sql.js';
 import type { Registry } from '../registry.js';
+import { noteChange } from './changes.js';
 import { canBeLifted, ceilingOf } from './exposure.js';
 import { pluginOf, pluginTarget } from './targets.js';
 
@@ -115,6 +116,6 @@ function note(
   target: string,
   before: boolean | null,
   after: boolean | null,
-): Promise<number> {
-  return tx.run(accessSql.noteChange, { kind, owner, target, before, after, by: owner });
+): Promise<void> {
+  return noteChange(tx, { kind, owner, target, before, after, by: owner });
 }

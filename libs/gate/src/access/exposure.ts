@@ -71,7 +71,7 @@ function isGranted({ name, access }: Exposed, grants: ReadonlySet<string>): bool
  * Deny wins: offered up to the cap, unless any row of the operation or of its plugin says no, and if one says yes or it is so by
  * default (A3.3).
  */
-function isOffered(operation: Exposed, { lowered, raised, lifted }: Settings): boolean {
+export function isOffered(operation: Exposed, { lowered, raised, lifted }: Settings): boolean {
   const targets = targetsOf(operation.name);
   const { byDefault, cap } = rangeOf(ceilingOf(operation, lifted));
   const isLowered = targets.some((target) => lowered.has(target));

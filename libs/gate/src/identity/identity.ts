@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import {
+  agentDoorPath,
   type Challenge,
   cliClientId,
   type EnrolReply,
@@ -17,7 +18,8 @@ import { loginSql } from '../login-sql.js';
 import type { Door, JobClaims, PersonPrincipal, Principal, WorkerPrincipal } from '../principal.js';
 import { gateSql } from '../sql.js';
 import { TokenIssuer } from '../tokens/token-issuer.js';
-import { type JobTokenClaims, jobKind, personKind, workerKind } from '../tokens/token-kinds.js';
+import { agentKind, type JobTokenClaims, jobKind, personKind, workerKind } from '../tokens/token-kinds.js';
+import { Agents } from './agents.js';
 import { Challenges } from './challenges.js';
 import { type Invitation, takeJoinTicket, writeJoinTicket } from './join-tickets.js';
 import { openPeople, type People } from './people.js';
@@ -49,7 +51,7 @@ export interface TokenLease {
 }
 
 /** What a token may be for. A door takes some of them, and no token of another (A1.6, S1.12). */
-export type Audience = 'node' | 'cli' | 'ui' | 'mcp';
+export type Audience = 'node' | 'cli' | 'ui' | 'mcp' | 'agent';
 
 /** Who came in, and by which door: the credential decides (A1.6). */
 export interface Authenticated {
@@ -61,6 +63,7 @@ export interface Authenticated {
 export class Identity {
   readonly workers: Workers;
   readonly people: People;
+  readonly agents: Agents;
   private readonly tokens;
   private readonly challenges: Challenges;
 
@@ -75,6 +78,17 @@ export class Identity {
     this.challenges = new Challenges(keys, now);
     this.workers = new Workers(database, leaseMs);
     this.people = openPeople(database, keys.seal);
+    this.agents = new Agents({
+      database,
+      tokens: new TokenIssuer(agentKind, issuing),
+      resource: () => this.agentResource,
+    });
+  }
+
+  /** The one resource that agents' tokens open (S4.3); none before the controller listens. */
+  get agentResource(): string | undefined {
+    const url = this.options.publicUrl?.();
+    return url === undefined ? undefined : `${url.replace(/\/+$/, '')}${agentDoorPath}`;
   }
 
   get farmId(): string {
@@ -161,8 +175,9 @@ export class Identity {
   }
 
   /**
-   * Reads a bearer token of one of the audiences that the door takes. Errors: FarmError unauthenticated for anything but a live
-   * person's or worker's; identity_in_use for a boot that has been succeeded.
+   * Reads a bearer token of one of the audiences that the door takes. An agent that is disabled comes in and finds nothing: it is
+   * the gate that hides all from it (A12.12). Errors: FarmError unauthenticated for anything but a live person's, a worker's or an
+   * agent's; identity_in_use for a boot that has been succeeded.
    */
   async authenticate(bearer: string, takes: readonly Audience[]): Promise<Authenticated> {
     if (ServiceTokens.isOne(bearer)) return await this.service(bearer, takes);
@@ -172,6 +187,8 @@ export class Identity {
       if (!takes.includes(aud)) throw new FarmError('unauthenticated');
       return { door: 'node', principal: await this.workers.principal(sub, boot) };
     }
+    if (takes.includes('agent') && isAgentToken(bearer))
+      return { door: 'mcp', principal: await this.agents.principal(bearer) };
     // Everything else is read as a person's, by whose validator any other kind falls (S4.1).
     const { sub, aud, sid } = await this.tokens.person.verify(bearer);
     if (!takes.includes(aud)) throw new FarmError('unauthenticated');
@@ -282,11 +299,22 @@ const isWorker = (principal: string): boolean => principal.startsWith('w_');
 
 /** The kind that a token says it is: chooses the validator and proves nothing. */
 function typOf(token: string): unknown {
+  const header = partOf(token, 0);
+  return 'typ' in header ? header.typ : undefined;
+}
+
+/** The same of a token whose type persons and agents share. */
+function isAgentToken(token: string): boolean {
+  const claims = partOf(token, 1);
+  return 'sub' in claims && typeof claims.sub === 'string' && claims.sub.startsWith('a_');
+}
+
+function partOf(token: string, n: 0 | 1): object {
   try {
-    const header: unknown = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString());
-    return typeof header === 'object' && header !== null && 'typ' in header ? header.typ : undefined;
+    const part: unknown = JSON.parse(Buffer.from(token.split('.')[n] ?? '', 'base64url').toString());
+    return typeof part === 'object' && part !== null ? part : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 

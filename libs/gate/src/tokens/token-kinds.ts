@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BootId, Epoch, JobId, LeaseId, PersonId, SessionId, WorkerId } from '#contracts';
+import { AgentId, BootId, Epoch, JobId, LeaseId, PersonId, SessionId, WorkerId } from '#contracts';
 
 /** Audiences of a person's token: one door each. */
 const personAudiences = ['cli', 'ui', 'mcp'] as const;
@@ -25,6 +25,17 @@ const PersonClaims = z.strictObject({
 });
 export type PersonClaims = z.output<typeof PersonClaims>;
 
+/** RFC 9068; `aud` is the one resource that it opens, `<public url>/mcp/agent`. */
+const AgentClaims = z.strictObject({
+  ...times,
+  aud: z.url(),
+  sub: AgentId,
+  client_id: z.string().min(1),
+  /** `job:<kind>` for each kind that it may take, by spaces (A12.11). */
+  scope: z.string(),
+});
+export type AgentClaims = z.output<typeof AgentClaims>;
+
 const JobTokenClaims = z.strictObject({
   ...times,
   aud: z.literal('job'),
@@ -32,7 +43,7 @@ const JobTokenClaims = z.strictObject({
   epoch: Epoch,
   lease_id: LeaseId,
   kind: z.string(),
-  holder: WorkerId,
+  holder: z.union([WorkerId, AgentId]),
 });
 export type JobTokenClaims = z.output<typeof JobTokenClaims>;
 
@@ -42,4 +53,5 @@ export type JobTokenClaims = z.output<typeof JobTokenClaims>;
  */
 export const workerKind: TokenKind<WorkerClaims> = { typ: 'worker+jwt', claims: WorkerClaims };
 export const personKind: TokenKind<PersonClaims> = { typ: 'at+jwt', claims: PersonClaims };
+export const agentKind: TokenKind<AgentClaims> = { typ: 'at+jwt', claims: AgentClaims };
 export const jobKind: TokenKind<JobTokenClaims> = { typ: 'job+jwt', claims: JobTokenClaims };

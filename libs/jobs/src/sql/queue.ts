@@ -127,6 +127,12 @@ const pastLease = statement<PastLease>(
   `select epoch, lease_id, worker, boot, granted_at, beats, ended_how from lease where job = $job_id and epoch = $epoch`,
 );
 /** Counted by the indexes of each state. */
+/** Sorted, so that who locks them all does so in one order (H12). */
+const leasedBy = statement<Pick<JobRow, 'id' | 'kind' | 'scope'>>(
+  'job.leased_by',
+  `select id, kind, scope from job where holder = $holder and state = 'leased' order by scope, id`,
+);
+
 const counts = statement<{ queued: number; held: number; leased: number; dead: number }>(
   'job.counts',
   `select (select count(*) from job where state = 'queued') as queued, (select count(*) from job where state = 'held') as held,
@@ -148,6 +154,7 @@ const pauseAccount = statement<unknown>(
 
 export const queueSql = {
   submit,
+  leasedBy,
   endQueued,
   flagEnd,
   flagEndOf,

@@ -11,6 +11,7 @@ import { deviceRoutes } from './login/device-routes.js';
 import { readFormBodies } from './login/form-body.js';
 import { oauthRoutes } from './login/oauth-routes.js';
 import { readCookies } from './login/session-cookie.js';
+import { tokenEndpoint } from './login/token-endpoint.js';
 import { objectRoutes } from './object-routes.js';
 import { operationRoutes } from './operation-routes.js';
 import { refusalOf, sendProblem } from './problem.js';
@@ -51,6 +52,11 @@ export function openHttpDoor(instance: FastifyInstance, { services, gate, onWork
     answerErrors(scope, services);
     readFormBodies(scope);
     oauthRoutes(scope, login);
+  });
+
+  instance.register(async (scope) => {
+    answerErrors(scope, services);
+    tokenEndpoint(scope, login);
   });
 
   instance.register(async (scope) => {

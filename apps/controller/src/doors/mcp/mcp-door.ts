@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FarmError } from '#contracts';
-import type { Audience, Gate, Registry } from '#gate';
+import type { Audience, Gate } from '#gate';
 import type { Services } from '../../farm.js';
 import { bearerOf, type Caller } from '../http/caller.js';
 import { goneSignal } from '../http/gone.js';
@@ -17,7 +17,6 @@ import { openToolServer } from './tool-server.js';
 interface McpDoor {
   readonly services: Services;
   readonly gate: Gate<Services>;
-  readonly registry: Registry<Services>;
 }
 
 interface Endpoint {
@@ -34,14 +33,14 @@ type Servers = Readonly<Record<Era, DoorTransport<Asked>>>;
  * MCP over Streamable HTTP: stateless, plain JSON answers, both eras. `/mcp` is for the assistants of persons and off unless the
  * farm's owner turns it on; `/mcp/agent` is for agents with tokens of their own.
  */
-export function openMcpDoor(instance: FastifyInstance, { services, gate, registry }: McpDoor): void {
+export function openMcpDoor(instance: FastifyInstance, { services, gate }: McpDoor): void {
   const { mcpEnabled, mcpMaxResultBytes } = services.settings.api;
   const endpoints: readonly Endpoint[] = [
     { path: '/mcp', takes: ['mcp'], isOn: mcpEnabled },
-    { path: '/mcp/agent', takes: [], isOn: true },
+    { path: '/mcp/agent', takes: ['agent'], isOn: true },
   ];
   instance.register(async (scope) => {
-    const door = { gate, registry, mostBytes: mcpMaxResultBytes };
+    const door = { gate, registry: services.registry, mostBytes: mcpMaxResultBytes };
     const servers = {
       self_contained: await openToolServer('self_contained', door),
       handshake: await openToolServer('handshake', door),

@@ -1,8 +1,18 @@
 import type { Operation } from '#gate';
 import type { Services } from '../../farm.js';
 import { accountListOperation, accountResumeOperation } from './accounts.js';
+import {
+  agentCreateOperation,
+  agentDisableOperation,
+  agentEnableOperation,
+  agentListOperation,
+  agentRevokeOperation,
+  agentRotateOperation,
+} from './agents.js';
 import { auditListOperation, auditVerifyOperation } from './audit.js';
 import { configShowOperation } from './configuration.js';
+import { exposureListOperation, exposureSetOperation } from './exposure.js';
+import { grantAddOperation, grantListOperation, grantRevokeOperation } from './grants.js';
 import { keyListOperation, keyRotateOperation } from './keys.js';
 import {
   personCreateOperation,
@@ -68,4 +78,15 @@ export const adminOperations: readonly Operation<Services>[] = [
   serviceTokenRevokeOperation,
   keyListOperation,
   keyRotateOperation,
+  agentCreateOperation,
+  agentListOperation,
+  agentDisableOperation,
+  agentEnableOperation,
+  agentRevokeOperation,
+  agentRotateOperation,
+  grantAddOperation,
+  grantListOperation,
+  grantRevokeOperation,
+  exposureSetOperation,
+  exposureListOperation,
 ];

@@ -3,25 +3,22 @@ import type { Call } from '#gate';
 import type { Transaction } from '#store';
 import type { Services } from '../../farm.js';
 import { operation } from '../../operation.js';
-import { claimerOf, workerOf } from './worker-of.js';
+import { claimantOf } from './holder-of.js';
+import { workerOf } from './worker-of.js';
 
 export const jobClaimOperation = operation(
   jobClaim,
   { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always', destructive: false, idempotent: true },
   {
-    async run({ request_id, limit, frozen }, _, call, tx) {
-      const worker = workerOf(call);
+    async run({ request_id, limit, frozen, kinds }, _, call, tx) {
+      const claimant = claimantOf(call, kinds);
+      const { slots, accepting } = claimant;
       // Paused, draining or in quarantine: it gets nothing new, and what it has goes on (D11).
-      const nothing_new = !worker.accepting || worker.slots === 0;
+      const nothing_new = !accepting || slots === 0;
       if (nothing_new && frozen.length === 0) return { jobs: [] };
-      call.services.claims.look(worker, call.signal);
-      const most = Math.min(limit, nothing_new ? frozen.length : worker.slots);
-      const jobs = await call.services.queue.claim(tx, claimerOf(worker), {
-        request_id,
-        limit: most,
-        frozen,
-        nothing_new,
-      });
+      call.services.claims.look(claimant, call.signal);
+      const most = Math.min(limit, nothing_new ? frozen.length : slots);
+      const jobs = await call.services.queue.claim(tx, claimant, { request_id, limit: most, frozen, nothing_new });
       return given(jobs, call, tx);
     },
 
@@ -34,15 +31,21 @@ export const jobClaimOperation = operation(
       const answers = new Map<unknown, ReturnType<typeof given>>();
       // Each locks its machine: in another order than another group they would wait for each other.
       const machines = [...Map.groupBy(plain, ({ call }) => workerOf(call))].sort(([a], [b]) => (a.id < b.id ? -1 : 1));
-      for (const [worker, asked] of machines) {
-        for (const { call } of asked) call.services.claims.look(worker, call.signal);
+      const alike = machines.flatMap(([, asked]) => [
+        ...Map.groupBy(asked, ({ input }) => input.kinds?.join(' ')).values(),
+      ]);
+      for (const asked of alike) {
+        const [first] = asked;
+        if (!first) continue;
+        const claimant = claimantOf(first.call, first.input.kinds);
+        for (const { call } of asked) call.services.claims.look(claimant, call.signal);
         const requests = asked.map(({ input: { request_id, limit } }) => ({
           request_id,
-          limit: Math.min(limit, worker.slots),
+          limit: Math.min(limit, claimant.slots),
         }));
-        const found = await asked[0]?.call.services.queue.claimTogether(tx, claimerOf(worker), requests);
+        const found = await first.call.services.queue.claimTogether(tx, claimant, requests);
         for (const [n, each] of asked.entries()) {
-          const jobs = found?.[n];
+          const jobs = found[n];
           if (jobs) answers.set(each, given(jobs, each.call, tx));
         }
       }
@@ -50,11 +53,11 @@ export const jobClaimOperation = operation(
     },
 
     /** The wait is over when there may be work; then it looks once more, also at the end of its time (H18). */
-    waits({ wait_seconds }, { jobs }, call) {
+    waits({ wait_seconds, kinds }, { jobs }, call) {
       const left = wait_seconds * 1000 - (performance.now() - call.startedAt);
       const isOver = left <= 0 || call.signal.aborted || call.services.claims.isClosed;
       if (jobs.length > 0 || isOver) return undefined;
-      return () => call.services.claims.wait(workerOf(call), left, call.signal);
+      return () => call.services.claims.wait(claimantOf(call, kinds), left, call.signal);
     },
   },
 );

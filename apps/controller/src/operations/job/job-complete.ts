@@ -1,8 +1,11 @@
 import { jobComplete } from '#contracts';
+import type { Call } from '#gate';
 import type { JobRow } from '#jobs';
+import type { Transaction } from '#store';
+import type { Services } from '../../farm.js';
 import { operation } from '../../operation.js';
 import { auditLastBeat, noteLastBeat } from './audit-last-beat.js';
-import { holderOf, workerOf } from './worker-of.js';
+import { holderOf } from './holder-of.js';
 
 export const jobCompleteOperation = operation(
   jobComplete,
@@ -15,13 +18,13 @@ export const jobCompleteOperation = operation(
     },
 
     async run({ ended, result, ...fence }, prepared, call, tx) {
-      const { queue, identity } = call.services;
+      const { queue } = call.services;
       const [answer] = await Promise.all([
         queue.complete(tx, holderOf(call), fence, { ended, result }, prepared),
         // What ends while preparing ends at once: there was no beat to speak of, and no look for one.
         isBeaten(prepared.job) && auditLastBeat(call, tx, fence),
       ]);
-      identity.workers.clearEnvironmentFailures(tx, workerOf(call).id);
+      clearFailures(call, tx);
       return answer;
     },
 
@@ -39,12 +42,17 @@ export const jobCompleteOperation = operation(
         const { beats, ...answer } = end;
         call.audit.under({ job: job_id, epoch });
         noteLastBeat(call, { job_id, epoch }, beats);
-        call.services.identity.workers.clearEnvironmentFailures(tx, workerOf(call).id);
+        clearFailures(call, tx);
         return answer;
       });
     },
   },
 );
+
+/** A job that ran forgives the machine (H11). */
+function clearFailures({ principal, services }: Call<Services>, tx: Transaction): void {
+  if (principal.kind === 'worker') services.identity.workers.clearEnvironmentFailures(tx, principal.id);
+}
 
 function isBeaten(job: JobRow | undefined): boolean {
   return job !== undefined && job.phase !== null && job.phase !== 'preparing';

@@ -1,7 +1,7 @@
 import { jobFail } from '#contracts';
 import { operation } from '../../operation.js';
 import { auditLastBeat } from './audit-last-beat.js';
-import { holderOf, workerOf } from './worker-of.js';
+import { holderOf } from './holder-of.js';
 
 export const jobFailOperation = operation(
   jobFail,
@@ -14,11 +14,11 @@ export const jobFailOperation = operation(
       const answer = await queue.fail(tx, holderOf(call), fence, failure);
       await auditLastBeat(call, tx, fence);
       // A machine's own fault is counted on the machine, by Task: one bad job can not send it away (H11).
-      if (reason === 'environment') {
+      if (reason === 'environment' && call.principal.kind === 'worker') {
         const job = await queue.find(tx, fence.job_id);
         await identity.workers.recordEnvironmentFailure(
           tx,
-          workerOf(call).id,
+          call.principal.id,
           job?.scope ?? fence.job_id,
           detail ?? reason,
         );

@@ -1,6 +1,8 @@
-import { jobHeartbeat } from '#contracts';
+import { FarmError, jobHeartbeat, type WorkerReport } from '#contracts';
+import type { BeatAnswer, Call } from '#gate';
+import type { Services } from '../../farm.js';
 import { operation } from '../../operation.js';
-import { holderOf, workerOf } from './worker-of.js';
+import { holderOf } from './holder-of.js';
 
 /** Each lease is renewed in a transaction of its own: one lease's trouble is not the others' (H13). */
 export const jobHeartbeatOperation = operation(
@@ -8,10 +10,9 @@ export const jobHeartbeatOperation = operation(
   { catalogue: 'job', class: 'protocol', ceiling: 'on', audit: 'always', destructive: false, idempotent: true },
   {
     async prepare(input, call) {
-      const { identity, database, queue } = call.services;
       const [worker, leases] = await Promise.all([
-        identity.workers.recordBeat(database, workerOf(call), input.worker),
-        queue.heartbeat(holderOf(call), input.leases),
+        recordBeat(call, input.worker),
+        call.services.queue.heartbeat(holderOf(call), input.leases),
       ]);
       return { worker, leases: [...leases] };
     },
@@ -25,3 +26,15 @@ export const jobHeartbeatOperation = operation(
     },
   },
 );
+
+/** A machine says how it is; of an agent the farm asks nothing and wants nothing but its leases. */
+async function recordBeat(call: Call<Services>, report: WorkerReport | undefined): Promise<BeatAnswer> {
+  const { principal, services } = call;
+  const isWorker = principal.kind === 'worker';
+  if (isWorker !== (report !== undefined))
+    throw new FarmError('invalid_input', 'A worker, and nobody else, says of itself how it is', {
+      fields: [{ path: '/worker', rule: isWorker ? 'type:object' : 'unknown_field' }],
+    });
+  if (!isWorker || !report) return { drain: false, paused: false };
+  return await services.identity.workers.recordBeat(services.database, principal, report);
+}

@@ -1,11 +1,10 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import {
   type DeviceAuthorization,
   DeviceAuthorizationRequest,
   type DeviceToken,
   DeviceTokenRequest,
-  deviceGrant,
   FarmError,
   limits,
   loginPaths,
@@ -35,26 +34,29 @@ export function oauthRoutes(scope: FastifyInstance, { identity, publicUrl }: Log
     };
     return await reply.header('cache-control', 'no-store').send(answer);
   });
+}
 
-  scope.post(loginPaths.token, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
-    const asked = DeviceTokenRequest.safeParse(request.body);
-    if (!asked.success) return await reply.code(400).send(problemOf(asked.error));
-    if (asked.data.grant_type !== deviceGrant) return await reply.code(400).send(errorOf('unsupported_grant_type'));
-    const outcome = await devices.poll(asked.data.device_code);
-    if (outcome.kind === 'refused') return await reply.code(400).send(errorOf(outcome.error));
-    const { person, session } = outcome;
-    const { token, expires_in_seconds } = identity.personToken(person, session);
-    const answer: z.output<typeof DeviceToken> = {
-      access_token: token,
-      token_type: 'Bearer',
-      expires_in: expires_in_seconds,
-      principal: person,
-      session,
-      farm_id: identity.farmId,
-    };
-    return await reply.send(answer);
-  });
+/** The token of a login by device, or why there is none yet (RFC 8628 3.4). */
+export async function answerDevice(
+  reply: FastifyReply,
+  body: unknown,
+  identity: LoginDoor['identity'],
+): Promise<FastifyReply> {
+  const asked = DeviceTokenRequest.safeParse(body);
+  if (!asked.success) return await reply.code(400).send(problemOf(asked.error));
+  const outcome = await identity.people.devices.poll(asked.data.device_code);
+  if (outcome.kind === 'refused') return await reply.code(400).send(errorOf(outcome.error));
+  const { person, session } = outcome;
+  const { token, expires_in_seconds } = identity.personToken(person, session);
+  const answer: z.output<typeof DeviceToken> = {
+    access_token: token,
+    token_type: 'Bearer',
+    expires_in: expires_in_seconds,
+    principal: person,
+    session,
+    farm_id: identity.farmId,
+  };
+  return await reply.send(answer);
 }
 
 function problemOf({ issues }: z.ZodError) {
