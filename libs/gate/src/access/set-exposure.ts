@@ -8,7 +8,7 @@ import { ceilingOf, type Exposed, isOffered } from './exposure.js';
 import { targetsOf } from './targets.js';
 
 /** What a person wants of a target; null leaves it to the file and the code. */
-export type Wish = boolean | null;
+type Wish = boolean | null;
 
 export interface ExposureChange {
   readonly target: string;
@@ -18,12 +18,12 @@ export interface ExposureChange {
   readonly offered: readonly string[];
 }
 
-export interface SettingRow extends Setting {
+interface SettingRow extends Setting {
   readonly changed_by: string;
   readonly changed_at: Date;
 }
 
-export interface ExposureView {
+interface ExposureView {
   readonly operation: Exposed;
   readonly offered: boolean;
   readonly lifted: boolean;

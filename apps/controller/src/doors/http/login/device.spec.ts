@@ -108,7 +108,7 @@ describe('a command line logs in by a browser', () => {
       'unsupported_grant_type',
     ]);
     expect(await wrong({ client_id }, loginPaths.deviceAuthorization)).toEqual([400, 'invalid_request']);
-    expect((await farm.fetch(loginPaths.token, post({ grant_type: deviceGrant }))).status).toBe(422);
+    expect((await farm.fetch(loginPaths.token, post({ grant_type: deviceGrant }))).status).toBe(400);
   });
 });
 

@@ -24,8 +24,9 @@ const Asked = z.object({
 });
 
 /**
- * Tokens: for the secret of an agent (RFC 6749 4.4), and for a login by device (RFC 8628). Before the gate, and no operation. The secret comes in the body or as HTTP
- * Basic, never in the address, where logs would have it. Refusals are those of OAuth, and say nothing of who exists.
+ * Tokens: for the secret of an agent (RFC 6749 4.4) and for a login by device (RFC 8628). Before the gate, and no operation. The
+ * secret comes in the body or as HTTP Basic, never in the address, where logs would have it. Refusals are those of OAuth, and say
+ * nothing of who exists.
  */
 export function tokenEndpoint(scope: FastifyInstance, { identity }: LoginDoor): void {
   scope.removeAllContentTypeParsers();
