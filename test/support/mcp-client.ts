@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { TokenIssuer } from '../../libs/gate/src/tokens/token-issuer.js';
 import { personKind } from '../../libs/gate/src/tokens/token-kinds.js';
 import { type Answer, exchange, type TestController } from './a-controller.js';
+import { revision } from './mcp-messages.js';
 
 /** A token for the assistant of a person. */
 export function assistantToken({ controller }: TestController, person: string): string {
@@ -12,8 +13,6 @@ export function assistantToken({ controller }: TestController, person: string): 
   const tokens = new TokenIssuer(personKind, { keys: keys.signing, issuer: `longshore:${farmId}` });
   return tokens.mint({ aud: 'mcp', sub: person, client_id: 'assistant' }, 600);
 }
-
-const revision = '2026-07-28';
 
 /** Posts one message as it is. */
 export function postMessage(
@@ -32,31 +31,6 @@ export function postMessage(
     },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
-}
-
-/** A request of the 2026 revision, whole. */
-export function modern(method: string, params: object = {}, id: number | string = 1) {
-  const name = 'name' in params && typeof params.name === 'string' ? { 'mcp-name': params.name } : {};
-  return {
-    headers: { 'mcp-protocol-version': revision, 'mcp-method': method, ...name },
-    body: {
-      jsonrpc: '2.0',
-      id,
-      method,
-      params: {
-        ...params,
-        _meta: {
-          'io.modelcontextprotocol/protocolVersion': revision,
-          'io.modelcontextprotocol/clientCapabilities': {},
-        },
-      },
-    },
-  };
-}
-
-/** The same by a client of 2025, after its handshake. */
-export function legacy(method: string, params: object = {}, id: number | string = 1) {
-  return { headers: { 'mcp-protocol-version': '2025-11-25' }, body: { jsonrpc: '2.0', id, method, params } };
 }
 
 /** A client of the 1.x SDK, after its handshake. */

@@ -9,11 +9,10 @@ import {
   aClient2025,
   aClient2026,
   assistantToken,
-  legacy,
-  modern,
   postMessage,
   toolResultOf,
 } from '../../../../../test/support/mcp-client.js';
+import { legacy, modern } from '../../../../../test/support/mcp-messages.js';
 import { operations } from '../../operations/catalogue.js';
 
 let farm: TestController;
