@@ -40,7 +40,7 @@ lead:
 `;
 
 export async function benchFarm(data: string, services: Services): Promise<BenchFarm> {
-  const controller = await startController({ data, services, port: 0 });
+  const controller = await startController({ data, services, port: 0, env: { LONGSHORE_CALLS_PER_MINUTE: '0' } });
   const client = await openFarmClient(`${data}/credential.json`);
   const database = openDatabase({ url: services.database.appUrl, max: 4 });
   const bell = await bellOf(services);

@@ -60,6 +60,9 @@ export interface TestController {
   close(): Promise<void>;
 }
 
+/** Specs call faster than people do. */
+const unlimited = { LONGSHORE_CALLS_PER_MINUTE: '0', LONGSHORE_SIGN_INS_PER_MINUTE: '0' } as const;
+
 /** What a failed test left open would keep the run from ending. */
 const open = new Set<Controller>();
 afterAll(async () => {
@@ -67,20 +70,23 @@ afterAll(async () => {
   open.clear();
 });
 
+type Changes = Partial<Omit<Settings, 'api'>> & {
+  readonly api?: Partial<Settings['api']>;
+  readonly database?: TestDatabase;
+};
+
 /** Starts a controller of its own over a fresh database; more of them may share `database` and `data`. */
-export async function aController(
-  changes: Partial<Settings> & { database?: TestDatabase } = {},
-): Promise<TestController> {
-  const { database = await aDatabase(), ...settings } = changes;
+export async function aController(changes: Changes = {}): Promise<TestController> {
+  const { database = await aDatabase(), api, ...settings } = changes;
   const data = settings.data ?? tempDir('controller');
   const logged: string[] = [];
-  const controller = await startController(
-    {
-      ...(await readSettings({ DATABASE_URL: database.appUrl, LONGSHORE_DATA: data, LONGSHORE_PORT: '0' })),
-      ...settings,
-    },
-    logInto(logged),
-  );
+  const read = await readSettings({
+    DATABASE_URL: database.appUrl,
+    LONGSHORE_DATA: data,
+    LONGSHORE_PORT: '0',
+    ...unlimited,
+  });
+  const controller = await startController({ ...read, ...settings, api: { ...read.api, ...api } }, logInto(logged));
   open.add(controller);
   const { url } = controller;
   const person = (token: string, id = ''): TestCaller => callerWith(url, token, id);

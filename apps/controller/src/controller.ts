@@ -13,6 +13,7 @@ import type { Settings } from './configuration/settings.js';
 import { controllerModule } from './controller.module.js';
 import { BellTransport } from './doors/bell/bell-transport.js';
 import { checkLease } from './doors/check-lease.js';
+import { CallLimits } from './doors/http/call-limits.js';
 import { faultOf, openHttpDoor } from './doors/http/http-door.js';
 import { ProblemFilter } from './doors/http/problem.filter.js';
 import { refusalOf, sendProblem } from './doors/http/problem.js';
@@ -48,9 +49,11 @@ export async function startController(settings: Settings, log: Logger): Promise<
     onFault,
   });
   const door = new FrontDoor();
+  const callLimits = new CallLimits(settings.api);
   const app = await hangDoors(settings, services, (instance) => {
-    openHttpDoor(instance, { services, gate, onWorkerAnswered: door.answered });
-    openMcpDoor(instance, { services, gate });
+    callLimits.hangIn(instance);
+    openHttpDoor(instance, { services, gate, callLimits, onWorkerAnswered: door.answered });
+    openMcpDoor(instance, { services, gate, callLimits });
   });
   const url = await listen(app, settings).catch(async (error: unknown) => {
     await app.close();
@@ -87,7 +90,7 @@ export async function startController(settings: Settings, log: Logger): Promise<
 }
 
 async function hangDoors(
-  { tls }: Settings,
+  { tls, trustedProxies }: Settings,
   { bell, claims }: Services,
   hang: (instance: FastifyInstance) => void,
 ): Promise<NestFastifyApplication> {
@@ -95,6 +98,7 @@ async function hangDoors(
     serverFactory: (handler) =>
       tls ? createTlsServer({ ...tls, ...connections }, handler) : createServer(connections, handler),
     bodyLimit: limits.bodyBytes,
+    ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
     frameworkErrors: (error, _request, reply) => {

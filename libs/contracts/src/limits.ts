@@ -185,6 +185,11 @@ export const limits = {
   mcpResultLeastBytes: 4_096,
   mcpResultMostBytes: 16 * 1024 ** 2,
   // doors
+  /** Of one person or agent at one controller. */
+  callsPerMinute: 6_000,
+  callsPerMinuteMost: 10_000_000,
+  /** Of one address that asks for a credential: machines that all start at once behind one address among them. */
+  signInsPerMinute: 1_200,
   bodyBytes: 2 * 1024 * 1024,
   fieldErrors: 20,
   pageMax: 100,

@@ -59,6 +59,7 @@ async function readServer(reader: SettingReader) {
     port: reader.read(server.port),
     tls,
     publicUrl: reader.read(server.publicUrl),
+    trustedProxies: reader.read(server.trustedProxies),
     logLevel: reader.read(server.logLevel),
   };
 }
@@ -112,8 +113,13 @@ function readOperations(reader: SettingReader): Settings['operations'] {
 }
 
 function readApi(reader: SettingReader): Settings['api'] {
-  const { mcpEnabled, mcpMaxResultBytes } = settingTable.api;
-  return { mcpEnabled: reader.read(mcpEnabled), mcpMaxResultBytes: reader.read(mcpMaxResultBytes) };
+  const { api } = settingTable;
+  return {
+    callsPerMinute: reader.read(api.callsPerMinute),
+    signInsPerMinute: reader.read(api.signInsPerMinute),
+    mcpEnabled: reader.read(api.mcpEnabled),
+    mcpMaxResultBytes: reader.read(api.mcpMaxResultBytes),
+  };
 }
 
 function configurationOf(

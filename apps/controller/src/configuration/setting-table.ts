@@ -15,6 +15,11 @@ export const settingTable = {
     publicUrl: maybe({ key: 'server.public_url', variable: 'LONGSHORE_PUBLIC_URL' }, 'a URL', z.url()),
     tlsCertFile: maybe({ key: 'server.tls_cert_file', variable: 'LONGSHORE_TLS_CERT_FILE' }, 'the name of a file'),
     tlsKeyFile: maybe({ key: 'server.tls_key_file', variable: 'LONGSHORE_TLS_KEY_FILE' }, 'the name of a file'),
+    trustedProxies: list(
+      { key: 'server.trusted_proxies', variable: 'LONGSHORE_TRUSTED_PROXIES' },
+      (entry) => isIP(entry.split('/')[0] ?? '') !== 0 && isHostOrRange(entry),
+      'a list of addresses (10.1.2.3) and ranges (10.1.0.0/16, fd00::/8)',
+    ),
     insecure: yesOrNo({ key: 'server.insecure', variable: 'LONGSHORE_INSECURE' }),
     logLevel: oneOf(
       { key: 'server.log_level', variable: 'LONGSHORE_LOG_LEVEL' },
@@ -68,6 +73,14 @@ export const settingTable = {
     ),
   },
   api: {
+    callsPerMinute: wholeNumber(
+      { key: 'api.calls_per_minute', variable: 'LONGSHORE_CALLS_PER_MINUTE' },
+      { low: 0, high: limits.callsPerMinuteMost, initial: limits.callsPerMinute },
+    ),
+    signInsPerMinute: wholeNumber(
+      { key: 'api.sign_ins_per_minute', variable: 'LONGSHORE_SIGN_INS_PER_MINUTE' },
+      { low: 0, high: limits.callsPerMinuteMost, initial: limits.signInsPerMinute },
+    ),
     mcpEnabled: yesOrNo({ key: 'api.mcp_enabled', variable: 'LONGSHORE_MCP_ENABLED' }),
     mcpMaxResultBytes: wholeNumber(
       { key: 'api.mcp_max_result_bytes', variable: 'LONGSHORE_MCP_MAX_RESULT_BYTES' },

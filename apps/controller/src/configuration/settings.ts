@@ -11,6 +11,8 @@ export interface Settings {
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Where workers and people reach it, when that is not where it listens. */
   readonly publicUrl: string | undefined;
+  /** Whose word about a caller's address is taken. */
+  readonly trustedProxies: readonly string[];
   readonly logLevel: string;
   /** Keys, the Tasks' stores, objects; shared by all controllers (D23). */
   readonly data: string;
@@ -51,6 +53,10 @@ interface OperationSettings {
 
 /** `[api]` (A3c.8). */
 interface ApiSettings {
+  /** Of one person or agent, at one controller; 0: no limit. */
+  readonly callsPerMinute: number;
+  /** From one address, by whoever asks for a credential; 0: no limit. */
+  readonly signInsPerMinute: number;
   /** Whether people's assistants find a door at /mcp (A3c.9). */
   readonly mcpEnabled: boolean;
   readonly mcpMaxResultBytes: number;

@@ -1,7 +1,8 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FarmError } from '#contracts';
 import type { Gate } from '#gate';
 import type { Services } from '../../farm.js';
+import type { CallLimits } from './call-limits.js';
 import { healthRoutes } from './health-routes.js';
 import { identityRoutes } from './identity-routes.js';
 import { readJsonBodies } from './json-body.js';
@@ -16,10 +17,12 @@ import { objectRoutes } from './object-routes.js';
 import { operationRoutes } from './operation-routes.js';
 import { refusalOf, sendProblem } from './problem.js';
 import { problemRoutes } from './problem-routes.js';
+import { sendSecurityHeaders } from './security-headers.js';
 
 interface HttpDoor {
   readonly services: Services;
   readonly gate: Gate<Services>;
+  readonly callLimits: CallLimits;
   readonly onWorkerAnswered: () => void;
 }
 
@@ -27,20 +30,31 @@ interface HttpDoor {
  * The HTTP door. Its routes stand in a scope of the Nest adapter's own Fastify instance: Nest's request pipeline would cost a
  * third of a claim's time and does nothing for one generic route.
  */
-export function openHttpDoor(instance: FastifyInstance, { services, gate, onWorkerAnswered }: HttpDoor): void {
+export function openHttpDoor(
+  instance: FastifyInstance,
+  { services, gate, callLimits, onWorkerAnswered }: HttpDoor,
+): void {
   const { identity, log, teams, address } = services;
   const login = { identity, publicUrl: () => address.publicUrl };
+  const countSignIn = (request: FastifyRequest) => callLimits.countSignIn(request);
   readCookies(instance);
 
   instance.register(async (scope) => {
     answerErrors(scope, services);
     readJsonBodies(scope);
-    healthRoutes(scope, services);
-    identityRoutes(scope, { identity, onWorkerAnswered });
-    authRoutes(scope, login);
-    operationRoutes(scope, { gate, identity, onWorkerAnswered });
-    listingRoutes(scope, { gate, identity });
-    problemRoutes(scope);
+    operationRoutes(scope, { gate, identity, callLimits, onWorkerAnswered });
+    scope.register(async (looks) => {
+      sendSecurityHeaders(looks);
+      healthRoutes(looks, services);
+      listingRoutes(looks, { gate, identity, callLimits });
+      problemRoutes(looks);
+    });
+    scope.register(async (signIns) => {
+      signIns.addHook('onRequest', countSignIn);
+      sendSecurityHeaders(signIns);
+      identityRoutes(signIns, { identity, onWorkerAnswered });
+      authRoutes(signIns, login);
+    });
   });
 
   instance.register(async (scope) => {
@@ -50,12 +64,16 @@ export function openHttpDoor(instance: FastifyInstance, { services, gate, onWork
 
   instance.register(async (scope) => {
     answerErrors(scope, services);
+    scope.addHook('onRequest', countSignIn);
+    sendSecurityHeaders(scope);
     readFormBodies(scope);
     oauthRoutes(scope, login);
   });
 
   instance.register(async (scope) => {
     answerErrors(scope, services);
+    scope.addHook('onRequest', countSignIn);
+    sendSecurityHeaders(scope);
     tokenEndpoint(scope, login);
   });
 

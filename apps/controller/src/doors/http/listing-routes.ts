@@ -3,17 +3,22 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Gate, type Identity, openApiOf } from '#gate';
 import type { Services } from '../../farm.js';
 import { version } from '../../version.js';
+import type { CallLimits } from './call-limits.js';
 import { personOf } from './caller.js';
 
 export interface ListingDoor {
   readonly gate: Gate<Services>;
   readonly identity: Identity;
+  readonly callLimits: CallLimits;
 }
 
 /** What a person may call, as a list and as OpenAPI: made anew for each look, since operations come and go (A10.1, A10.3). */
-export function listingRoutes(scope: FastifyInstance, { gate, identity }: ListingDoor): void {
-  const offeredTo = async (request: FastifyRequest) =>
-    await gate.offeredTo({ door: 'cli', principal: await personOf(request, identity) });
+export function listingRoutes(scope: FastifyInstance, { gate, identity, callLimits }: ListingDoor): void {
+  const offeredTo = async (request: FastifyRequest) => {
+    const principal = await personOf(request, identity);
+    await callLimits.countCall(request, principal);
+    return await gate.offeredTo({ door: 'cli', principal });
+  };
 
   scope.get('/v1/operations', async (request, reply) =>
     sendTagged(request, reply, { operations: (await offeredTo(request)).map(describe) }),

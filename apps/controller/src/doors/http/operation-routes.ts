@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { errorCodes, FarmError, headers } from '#contracts';
 import { type Gate, type Identity, invalidInput } from '#gate';
 import type { Services } from '../../farm.js';
+import type { CallLimits } from './call-limits.js';
 import { type Caller, callerOf } from './caller.js';
 import { goneSignal } from './gone.js';
 
@@ -14,13 +15,14 @@ const callKey = /^[\x21-\x7e]{1,255}$/;
 export interface OperationDoor {
   readonly gate: Gate<Services>;
   readonly identity: Identity;
+  readonly callLimits: CallLimits;
   /** A worker was answered: our front door lives (D25). */
   readonly onWorkerAnswered: () => void;
 }
 
 /** The only door to handlers (A1.2): one route, by name, through the gate. */
 export function operationRoutes(scope: FastifyInstance, door: OperationDoor): void {
-  const { gate, identity } = door;
+  const { gate, identity, callLimits } = door;
 
   const callers = new WeakMap<FastifyRequest, Caller>();
   scope.post<{ Params: { name: string } }>(
@@ -28,16 +30,26 @@ export function operationRoutes(scope: FastifyInstance, door: OperationDoor): vo
     {
       /** Before anything of the body is read: a stranger sends nothing here. */
       async onRequest(request) {
-        callers.set(request, await callerOf(request, identity));
+        const caller = await callerOf(request, identity);
+        await callLimits.countCall(request, caller.principal);
+        callers.set(request, caller);
       },
     },
     async (request, reply) => {
       const caller = callers.get(request);
       if (!caller) throw new FarmError('unauthenticated');
       const result = await answered(door, caller, callGate(gate, caller, request, reply, request.params.name));
-      return reply.header('content-type', 'application/json').send(JSON.stringify({ result }));
+      return answerHeaders(reply).send(JSON.stringify({ result }));
     },
   );
+}
+
+/** Kept by nobody, and no page: what an answer quotes may come from anywhere (H38). */
+function answerHeaders(reply: FastifyReply): FastifyReply {
+  return reply
+    .header('content-type', 'application/json')
+    .header('cache-control', 'no-store')
+    .header('x-content-type-options', 'nosniff');
 }
 
 /** A refusal is an answer; a fault of ours is none. */

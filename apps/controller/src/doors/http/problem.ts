@@ -48,5 +48,6 @@ export function sendProblem(reply: FastifyReply, error: FarmError): FastifyReply
     .code(problem.status)
     .header('content-type', 'application/problem+json; charset=utf-8')
     .header('cache-control', 'no-store')
+    .header('x-content-type-options', 'nosniff')
     .send(JSON.stringify(problem));
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FarmError } from '#contracts';
 import type { Audience, Gate } from '#gate';
 import type { Services } from '../../farm.js';
+import type { CallLimits } from '../http/call-limits.js';
 import { bearerOf, type Caller } from '../http/caller.js';
 import { goneSignal } from '../http/gone.js';
 import { refusalOf } from '../http/problem.js';
@@ -17,6 +18,7 @@ import { openToolServer } from './tool-server.js';
 interface McpDoor {
   readonly services: Services;
   readonly gate: Gate<Services>;
+  readonly callLimits: CallLimits;
 }
 
 interface Endpoint {
@@ -33,7 +35,7 @@ type Servers = Readonly<Record<Era, DoorTransport<Asked>>>;
  * MCP over Streamable HTTP: stateless, plain JSON answers, both eras. `/mcp` is for the assistants of persons and off unless the
  * farm's owner turns it on; `/mcp/agent` is for agents with tokens of their own.
  */
-export function openMcpDoor(instance: FastifyInstance, { services, gate }: McpDoor): void {
+export function openMcpDoor(instance: FastifyInstance, { services, gate, callLimits }: McpDoor): void {
   const { mcpEnabled, mcpMaxResultBytes } = services.settings.api;
   const endpoints: readonly Endpoint[] = [
     { path: '/mcp', takes: ['mcp'], isOn: mcpEnabled },
@@ -48,7 +50,7 @@ export function openMcpDoor(instance: FastifyInstance, { services, gate }: McpDo
     readBodiesAsText(scope);
     for (const endpoint of endpoints) {
       answerMetadata(scope, endpoint, services);
-      if (endpoint.isOn) answerMessages(scope, endpoint, services, servers);
+      if (endpoint.isOn) answerMessages(scope, endpoint, services, servers, callLimits);
       else scope.all(endpoint.path, (_request, reply) => reply.code(404).send());
     }
   });
@@ -68,7 +70,13 @@ function answerMetadata(scope: FastifyInstance, { path, isOn }: Endpoint, { addr
   });
 }
 
-function answerMessages(scope: FastifyInstance, endpoint: Endpoint, services: Services, servers: Servers): void {
+function answerMessages(
+  scope: FastifyInstance,
+  endpoint: Endpoint,
+  services: Services,
+  servers: Servers,
+  callLimits: CallLimits,
+): void {
   const { path, takes } = endpoint;
   const { identity, address, settings } = services;
   const callers = new WeakMap<FastifyRequest, Caller>();
@@ -81,7 +89,9 @@ function answerMessages(scope: FastifyInstance, endpoint: Endpoint, services: Se
     try {
       const bearer = bearerOf(authorization);
       if (bearer === undefined) throw new FarmError('unauthenticated');
-      callers.set(request, await identity.authenticate(bearer, takes));
+      const caller = await identity.authenticate(bearer, takes);
+      await callLimits.countCall(request, caller.principal);
+      callers.set(request, caller);
       return undefined;
     } catch (error) {
       if (!(error instanceof FarmError) || error.code !== 'unauthenticated') throw error;
