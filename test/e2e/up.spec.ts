@@ -1,7 +1,8 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { Browser } from '../support/a-browser.js';
 import { lastJson, spawnCli } from '../support/command-line.js';
 import type { TrackedProcess } from '../support/processes.js';
 import { processesMarked } from '../support/processes-of.js';
@@ -26,6 +27,10 @@ async function cli(...words: readonly string[]) {
 }
 
 const processOf = (name: string): number => JSON.parse(readFileSync(join(data, 'run', `${name}.json`), 'utf8')).pid;
+const First = z.object({
+  url: z.url(),
+  first_admin: z.object({ name: z.string(), password: z.string().min(20) }).optional(),
+});
 const live = async () => {
   const { exit, json } = await cli('status', '--json');
   return exit === 0 ? json() : undefined;
@@ -56,6 +61,17 @@ describe('npm start', () => {
       expect([path, (statSync(join(data, path)).mode & 0o777).toString(8)]).toEqual([path, '600']);
     }
     expect((statSync(data).mode & 0o777).toString(8)).toBe('700');
+  });
+
+  it("shows the first admin's password once, and keeps it in no file", async () => {
+    const { first_admin: admin, url } = First.parse(lastJson(farm));
+    const browser = new Browser(url);
+    expect((await browser.logIn(admin?.name ?? '', admin?.password ?? '')).status).toBe(200);
+    const files = globSync('**/*', { cwd: data }).filter((path) => statSync(join(data, path)).isFile());
+    expect(files).toEqual(expect.arrayContaining(['credential.json', 'logs/controller.log']));
+    const telling = files.filter((path) => readFileSync(join(data, path)).includes(admin?.password ?? ''));
+    expect(telling).toEqual([]);
+    expect(farm.stderr()).not.toContain(admin?.password);
   });
 
   it('does a Task from a checkout to a branch in it', async () => {
@@ -101,6 +117,7 @@ describe('npm start', () => {
     expect((await cli('status')).exit).toBe(7);
 
     farm = await start();
+    expect(First.parse(lastJson(farm)).first_admin).toBeUndefined();
     const view = (await cli('task', 'get', task_id, '--json')).json();
     expect(view).toMatchObject({ task_id, status: 'running' });
     expect((await cli('task', 'cancel', task_id, '--yes')).exit).toBe(0);

@@ -7,7 +7,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { FarmError, limits, systemCodeOf } from '#contracts';
-import { ensureFirstPerson, openGate } from '#gate';
+import { ensureFirstPerson, type FirstAdmin, openGate } from '#gate';
 import { applyAllowedTable } from './configuration/apply-allowed.js';
 import type { Settings } from './configuration/settings.js';
 import { controllerModule } from './controller.module.js';
@@ -25,6 +25,8 @@ import { startSweeps } from './sweeps/start-sweeps.js';
 export interface Controller {
   readonly url: string;
   readonly services: Services;
+  /** Made just now, and to be told once. */
+  readonly firstAdmin: FirstAdmin | undefined;
   /** Takes no more calls, answers those in flight, ends the sweeps, closes. */
   close(): Promise<void>;
 }
@@ -32,8 +34,17 @@ export interface Controller {
 /** A connection that is kept outlives the pause between two polls; an upload over a slow line may take an hour. */
 const connections = { keepAliveTimeout: 75_000, requestTimeout: limits.uploadExpiresMs } as const;
 
+interface StartOptions {
+  /** Whoever starts us shows the first admin's password to a person; else there is none, and an admin's credential makes one. */
+  readonly tellsFirstPassword?: boolean;
+}
+
 /** Starts a controller. Errors: FarmError port_taken, misconfigured, data_version. */
-export async function startController(settings: Settings, log: Logger): Promise<Controller> {
+export async function startController(
+  settings: Settings,
+  log: Logger,
+  { tellsFirstPassword }: StartOptions = {},
+): Promise<Controller> {
   const services = await openFarm(settings, log);
   const { database, bell, claims, identity, address, farmId } = services;
   const onFault = (error: unknown, where: string) => log.error({ where, fault: faultOf(error) }, 'a fault of ours');
@@ -62,7 +73,12 @@ export async function startController(settings: Settings, log: Logger): Promise<
     throw error;
   });
   address.publicUrl ??= url;
-  await ensureFirstPerson(database, { folder: settings.data, farmId, url: address.publicUrl });
+  const firstAdmin = await ensureFirstPerson(database, {
+    folder: settings.data,
+    farmId,
+    url: address.publicUrl,
+    tellsPassword: tellsFirstPassword,
+  });
   await database.transaction((tx) => services.teams.workflows.insertStarters(tx));
   door.opened();
   const sweeps = startSweeps({ services, door, onFault });
@@ -82,6 +98,7 @@ export async function startController(settings: Settings, log: Logger): Promise<
   return {
     url,
     services,
+    firstAdmin,
     close() {
       closing ??= close();
       return closing;

@@ -9,14 +9,16 @@ const log = pino({ base: { process: 'controller' } }, pino.destination(2));
 try {
   const settings = await readSettings(process.env);
   log.level = settings.logLevel;
-  const controller = await startController(settings, log);
-  process.stdout.write(`${JSON.stringify({ ready: true, url: controller.url })}\n`);
+  // Our stdout is a pipe to whoever asked for it; the log is another stream, and stays.
+  const tellsFirstPassword = process.env.LONGSHORE_TELL_FIRST_PASSWORD === '1';
+  const { url, firstAdmin, close: closeController } = await startController(settings, log, { tellsFirstPassword });
+  process.stdout.write(`${JSON.stringify({ ready: true, url, ...(firstAdmin && { first_admin: firstAdmin }) })}\n`);
   let closing = false;
   const close = async (signal: NodeJS.Signals): Promise<void> => {
     if (closing) process.exit(1);
     closing = true;
     log.info({ signal }, 'closing: calls in flight are answered');
-    await controller.close();
+    await closeController();
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void close(signal));

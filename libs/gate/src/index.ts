@@ -19,7 +19,7 @@ export { cliPathOf, reservedFields } from './definition/names.js';
 export { farmErrorOf } from './farm-error-of.js';
 export { type Gate, type GateCall, openGate } from './gate.js';
 export type { AgentCredential, AgentSecret, Agents, NewAgent } from './identity/agents.js';
-export { ensureFirstPerson } from './identity/first-person.js';
+export { ensureFirstPerson, type FirstAdmin } from './identity/first-person.js';
 export { type Audience, type Authenticated, Identity, type MintNats } from './identity/identity.js';
 export type { Invitation } from './identity/join-tickets.js';
 export { requirePerson } from './identity/service-tokens.js';

@@ -165,6 +165,11 @@ export const loginSql = {
      on conflict (person) do update set hash = excluded.hash, setup_until = excluded.setup_until, set_at = excluded.set_at`,
   ),
 
+  setOwnPassword: statement<unknown>(
+    'login.set_own_password',
+    'insert into person_password (person, hash) values ($person, $hash)',
+  ),
+
   /** No row: another login has changed it meanwhile. */
   changePassword: statement<{ person: string }>(
     'login.change_password',

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { FarmError } from '#contracts';
 import { farmFolder } from '../client/farm-folder.js';
+import type { FirstAdmin } from '../farm/controller-process.js';
 import { LocalFarm } from '../farm/local-farm.js';
 import { sandboxEnvironment, unsafeNotice } from '../farm/sandbox.js';
 import type { Screen } from '../output/screen.js';
@@ -45,6 +46,7 @@ export function addUp(program: Command, frame: Frame): void {
     const say = (line: string) => screen.say(line);
     const stopped = new StopRequest();
     const { host, publicUrl, insecure, install } = flags;
+    let admin: FirstAdmin | undefined;
     const options = {
       data,
       config,
@@ -56,6 +58,12 @@ export function addUp(program: Command, frame: Frame): void {
       install,
       again: true,
       say,
+      // Told at once: whatever fails after this, it is told this once.
+      onFirstAdmin: (made: FirstAdmin) => {
+        admin = made;
+        if (!screen.json)
+          say(`the admin of this farm: name ${made.name}, password ${made.password}   (shown this once)`);
+      },
     };
     say(`starting the farm in ${data}`);
     if (flags.unsafe === true) say(unsafeNotice);
@@ -73,7 +81,7 @@ export function addUp(program: Command, frame: Frame): void {
             say(`${error.detail} The farm goes on without it; mend it and start again.`);
           });
         }
-        if (!stopped.asked) tellFarm(farm, data, count, screen);
+        if (!stopped.asked) tellFarm(farm, data, count, admin, screen);
         await stopped.first;
         say('draining: workers hand in what they have (Ctrl-C again ends at once)');
       } finally {
@@ -102,7 +110,7 @@ function portOf(flag: string | undefined, config: string): number | undefined {
   return existsSync(config) ? undefined : 4180;
 }
 
-function tellFarm(farm: LocalFarm, data: string, workers: number, screen: Screen): void {
+function tellFarm(farm: LocalFarm, data: string, workers: number, admin: FirstAdmin | undefined, screen: Screen): void {
   // another folder than the one that commands look into by themselves
   const where = data === farmFolder(process.env) ? '' : ` --data ${data}`;
   const join_command = `npm run longshore -- worker --join ${farm.url}`;
@@ -115,7 +123,7 @@ function tellFarm(farm: LocalFarm, data: string, workers: number, screen: Screen
     join_command,
     ticket_command: `npm run longshore -- worker invite${where}`,
   };
-  screen.answer({ ready: true, ...facts });
+  screen.answer({ ready: true, ...facts, ...(admin && { first_admin: admin }) });
   screen.show(
     drawPairs(
       [

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { password } from '@clack/prompts';
 import type { Command } from 'commander';
 import { FarmError, limits } from '#contracts';
+import { farmAddress } from '../client/farm-address.js';
 import { farmFolder } from '../client/farm-folder.js';
 import { readSecretFile } from '../client/private-read.js';
 import { logFolder } from '../farm/controller-process.js';
@@ -42,7 +43,7 @@ export function addWorker(program: Command, frame: Frame): void {
   runs<WorkerFlags>(command, frame, async (run, flags) => {
     const { screen, surroundings } = run;
     if (flags.join === undefined) command.help({ error: true });
-    const url = addressOf(flags.join ?? '');
+    const url = farmAddress(flags.join ?? '');
     const name = flags.name ?? hostname().slice(0, 64);
     const data = farmFolder(surroundings.env, run.data);
     const home = flags.home ?? join(data, 'worker');
@@ -81,15 +82,6 @@ export function addWorker(program: Command, frame: Frame): void {
     if (surroundings.signal.aborted || code === 0) return;
     screen.say(`the worker ended by itself (${signal ?? `exit ${code}`}): see ${log}`);
     throw new CommandFailed(1);
-  });
-}
-
-function addressOf(given: string): string {
-  const url = URL.canParse(given) ? new URL(given) : undefined;
-  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '')
-    return url.origin;
-  throw new FarmError('invalid_input', 'The address after --join is not one of a farm.', {
-    hint: 'Its form is http://127.0.0.1:4180 or https://farm.example.org, without user and password.',
   });
 }
 

@@ -19,6 +19,8 @@ export interface ControllerOptions {
   /** Another address than loopback without TLS (H36). */
   readonly insecure?: boolean | undefined;
   readonly leaseMs?: number | undefined;
+  /** The password of a first admin comes back, to be shown to a person and kept nowhere. */
+  readonly tellsFirstPassword?: boolean | undefined;
   /** More variables of the controller. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -26,13 +28,18 @@ export interface ControllerOptions {
 export interface RunningController {
   readonly process: NodeProcess;
   readonly url: string;
+  /** Made at this start. */
+  readonly firstAdmin?: FirstAdmin;
 }
 
-const Ready = z.looseObject({ ready: z.literal(true), url: z.url() });
+const FirstAdmin = z.object({ name: z.string(), password: z.string() });
+export type FirstAdmin = z.output<typeof FirstAdmin>;
+
+const Ready = z.looseObject({ ready: z.literal(true), url: z.url(), first_admin: FirstAdmin.optional() });
 
 /** Starts a controller and waits until it listens. FarmError when it does not, naming its log. */
 export async function startController(options: ControllerOptions): Promise<RunningController> {
-  const { data, host, port, publicUrl, insecure, leaseMs, env } = options;
+  const { data, host, port, publicUrl, insecure, leaseMs, tellsFirstPassword, env } = options;
   const process = await startNodeProcess({
     name: 'controller',
     program: programOf('controller'),
@@ -44,12 +51,16 @@ export async function startController(options: ControllerOptions): Promise<Runni
       LONGSHORE_PORT: port === undefined ? undefined : String(port),
       LONGSHORE_PUBLIC_URL: publicUrl,
       LONGSHORE_INSECURE: insecure === true ? '1' : undefined,
+      LONGSHORE_TELL_FIRST_PASSWORD: tellsFirstPassword === true ? '1' : undefined,
       LONGSHORE_LEASE_MS: leaseMs === undefined ? undefined : String(leaseMs),
       ...(await serviceVariables(data, options.services)),
     },
   });
   const ready = Ready.safeParse(await process.ready);
-  if (ready.success) return { process, url: ready.data.url };
+  if (ready.success) {
+    const { url, first_admin: firstAdmin } = ready.data;
+    return { process, url, ...(firstAdmin && { firstAdmin }) };
+  }
   await process.stop(1_000);
   throw new FarmError('internal', 'The controller said that it is ready and no address.');
 }

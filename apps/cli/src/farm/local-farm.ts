@@ -8,7 +8,7 @@ import { writePrivateJson } from '../services/private-file.js';
 import { markOf, type ProcessMark } from '../services/process-mark.js';
 import { openRunRecords, type RunRecords } from '../services/run-records.js';
 import { givenByEnvironment, type Services, startServices } from '../services/services.js';
-import { logFolder, type RunningController, startController } from './controller-process.js';
+import { type FirstAdmin, logFolder, type RunningController, startController } from './controller-process.js';
 import { sandboxLabels } from './sandbox.js';
 import { Supervised } from './supervised.js';
 import { hasJoined, type RunningWorker, startWorker, type WorkerEvent } from './worker-process.js';
@@ -26,6 +26,8 @@ export interface LocalFarmOptions {
   /** Whether nats-server may be installed by the package manager. */
   readonly install?: boolean | undefined;
   readonly leaseMs?: number | undefined;
+  /** Called at the farm's first start; what it is told is kept nowhere. */
+  readonly onFirstAdmin?: (admin: FirstAdmin) => void;
   /** Start again what ends by itself. */
   readonly again: boolean;
   readonly say: (line: string) => void;
@@ -126,7 +128,8 @@ export class LocalFarm {
 
   /** Starts the controller, at the address that it had before when there was one. */
   async startController(): Promise<void> {
-    const { data, config, host, port, publicUrl, insecure, leaseMs, again, say } = this.options;
+    const { data, config, host, port, publicUrl, insecure, leaseMs, onFirstAdmin, again, say } = this.options;
+    const tellsFirstPassword = onFirstAdmin !== undefined;
     const { services } = this;
     const passed = Object.fromEntries(passedOn.map((name) => [name, this.options.env[name]]));
     const env = { ...passed, ...(config !== undefined && { LONGSHORE_CONFIG: config }) };
@@ -136,8 +139,13 @@ export class LocalFarm {
       name: 'controller',
       again,
       say,
-      start: () => startController({ data, services, host, port: listensAt, publicUrl, insecure, leaseMs, env }),
-      onStarted: async ({ process, url }) => {
+      start: () =>
+        startController({
+          ...{ data, services, host, port: listensAt, publicUrl, insecure, leaseMs, env },
+          tellsFirstPassword,
+        }),
+      onStarted: async ({ process, url, firstAdmin }) => {
+        if (firstAdmin) onFirstAdmin?.(firstAdmin);
         // Clients know this address: a restart must listen there again.
         listensAt = Number(new URL(url).port);
         await this.record('controller', process.pid);
