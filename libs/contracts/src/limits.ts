@@ -157,7 +157,7 @@ export const limits = {
   workspaceBytes: 1024 ** 3,
   storeBytes: 16 * 1024 ** 3,
   diskFloorBytes: 512 * 1024 ** 2,
-  /** What one session or command may add to the disk of its worker. */
+  /** What one session, command or setup command may add to the disk of its worker. */
   sessionDiskBytes: 16 * 1024 ** 3,
   /** Between two looks at that, at least. */
   growthLookMs: 2_000,

@@ -294,6 +294,22 @@ describe('a command on a worker', () => {
     expect(saidBy(job)).toBe('inner\n');
   });
 
+  it('runs on the bare tree where the setup command fills the disk, and says so', async () => {
+    const { farm, base } = await aFarm();
+    farm.repository = {
+      ...repository,
+      environment: {},
+      secrets: {},
+      setup: 'head -c 60000000 /dev/zero > heap; sync; sleep 300',
+    };
+    const job = farm.addCommand({ command: { kind: 'shell', command: 'ls' } }, base);
+    const worker = await aWorker(farm, { env: { LONGSHORE_SESSION_DISK_MB: '40' } });
+    await worker.until('completed');
+    const reasons = [expect.stringMatching(/40 MB .*session_mb/)];
+    expect(resultOf(job)).toMatchObject({ exit_code: 0, isolation: { setup: 'failed', reasons } });
+    expect(saidBy(job)).toBe('a.txt\n');
+  });
+
   it('H35 says that the setup command failed, and why, without a secret, and runs on the bare tree', async () => {
     const { farm, shell } = await aFarm();
     farm.repository = {

@@ -85,9 +85,11 @@ export class CommandRun implements JobRun {
     }
     const { backend, reasons, prepare_ms } = prepared.isolation;
     this.say('workspace', { path: this.folder.work, backend, reasons, prepare_ms });
+    const growth = await GrowthWatch.open({ paths: [this.folder.path], mostBytes: needs.sessionDiskBytes });
     try {
-      return await this.launch(prepared, walls);
+      return await this.launch(prepared, walls, growth);
     } finally {
+      growth.close();
       await walls.close();
     }
   }
@@ -110,7 +112,7 @@ export class CommandRun implements JobRun {
     }
   }
 
-  private async launch(prepared: PreparedCommand, walls: CommandWalls): Promise<SlotAfter> {
+  private async launch(prepared: PreparedCommand, walls: CommandWalls, growth: GrowthWatch): Promise<SlotAfter> {
     const { ending } = this;
     if (ending.cause !== undefined) return this.endUnstarted(undefined);
     this.started = true;
@@ -126,7 +128,7 @@ export class CommandRun implements JobRun {
     }
     if (tree === undefined) return 'free';
     this.say('started');
-    return this.follow(tree, prepared);
+    return this.follow(tree, prepared, growth);
   }
 
   /** Answered means committed: from here on nobody else runs it, whatever becomes of this machine (H8). */
@@ -163,7 +165,11 @@ export class CommandRun implements JobRun {
     }
   }
 
-  private async follow(tree: GuardedTree, { request, isolation, settings }: PreparedCommand): Promise<SlotAfter> {
+  private async follow(
+    tree: GuardedTree,
+    { request, isolation, settings }: PreparedCommand,
+    growth: GrowthWatch,
+  ): Promise<SlotAfter> {
     const { needs, lease } = this;
     tree.stdin.end();
     followLease(tree, lease, {
@@ -180,14 +186,12 @@ export class CommandRun implements JobRun {
     const read = Promise.all(
       [tree.stdout, tree.stderr].map((stream) => this.read(stream, new SecretFilter(settings?.secrets), take)),
     );
-    const growth = new GrowthWatch({ path: this.folder.path, mostBytes: needs.sessionDiskBytes });
     let overLimit: string | undefined;
     const full = growth.over.then((detail) => {
       overLimit = detail;
       return 'exited' as const;
     });
     const why = await this.reachEnd(tree, request.timeout_seconds, full);
-    growth.close();
     const gentle = (why === 'timed_out' || why === 'cancelled') && tree.state !== 'frozen';
     const stopped = await tree.stop(gentle ? {} : { graceMs: 0 });
     clearInterval(alive);

@@ -148,7 +148,7 @@ export class DispatchRun implements JobRun {
       prepared,
       output: new OutputRoad(needs.farm, lease, this.log),
       usage: new UsageSum({ sinceEpoch: lease.epoch, account: prepared.account, prices: needs.accounts.prices }),
-      growth: new GrowthWatch({ path: this.folder.path, mostBytes: needs.sessionDiskBytes }),
+      growth: await GrowthWatch.open({ paths: [this.folder.path], mostBytes: needs.sessionDiskBytes }),
     };
     try {
       return await this.workOn(ground);

@@ -5,6 +5,7 @@ import { limits } from '#contracts';
 import type { HeldLease } from '../claim/held-lease.js';
 import { startGuarded } from '../process/guardian.js';
 import type { SandboxRung } from '../process/sandbox/index.js';
+import { GrowthWatch } from '../workspace/disk/growth-watch.js';
 import type { Surroundings } from '../workspace/materialise.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { CommandTail } from './command-run-tail.js';
@@ -78,6 +79,7 @@ async function runSetup(needs: RunNeeds, lease: HeldLease, asked: SetupAsked): P
     },
   );
   const over = new AbortController();
+  const growth = await GrowthWatch.open({ paths: [tree, folder.path], mostBytes: needs.sessionDiskBytes });
   try {
     const inside = await insideEnvironment(state, settings);
     signal.throwIfAborted();
@@ -106,12 +108,13 @@ async function runSetup(needs: RunNeeds, lease: HeldLease, asked: SetupAsked): P
       signal.addEventListener('abort', () => resolve('aborted'), { once: true, signal: over.signal });
     });
     const alive = setInterval(() => lease.touch(), signOfLifeMs);
-    const how = await Promise.race([running.exited, late, aborted]);
+    const how = await Promise.race([running.exited, late, aborted, growth.over.then((told) => ({ told }))]);
     clearInterval(alive);
     const stopped = await running.stop({ graceMs: 0 });
     if (!stopped.empty) return { ok: false, reason: 'processes of the setup command could not be ended' };
     signal.throwIfAborted();
     await read;
+    if (typeof how === 'object' && 'told' in how) return { ok: false, reason: how.told };
     if (how === 'late')
       return { ok: false, reason: `the setup command ran for ${limits.setupSeconds} s and was ended` };
     const { code, signal: killed } = await running.exited;
@@ -122,6 +125,7 @@ async function runSetup(needs: RunNeeds, lease: HeldLease, asked: SetupAsked): P
     };
   } finally {
     over.abort();
+    growth.close();
     await sandbox.close();
   }
 }

@@ -1,6 +1,6 @@
 import { limits } from '#contracts';
 import { machineClock } from '../../process/monotonic.js';
-import { bytesIn } from './bytes-in.js';
+import { bytesIn as bytesBeneath } from './bytes-in.js';
 
 const mebibyte = 1024 ** 2;
 
@@ -8,13 +8,13 @@ const mebibyte = 1024 ** 2;
 const restPerLook = 20;
 
 interface Watched {
-  readonly path: string;
-  /** It may grow by so many bytes. */
+  readonly paths: readonly string[];
+  /** Together they may grow by so many bytes. */
   readonly mostBytes: number;
 }
 
 /**
- * Watches what a job writes beneath its folder: the workspace or the layer above it, its home, its temporary files. Where a
+ * Watches what a job writes beneath its folders: the workspace or the layer above it, its home, its temporary files. Where a
  * machine gives no quota to those who are not root, looking is what every disk can do; between two looks more may be written.
  */
 export class GrowthWatch {
@@ -22,8 +22,16 @@ export class GrowthWatch {
   private next: NodeJS.Timeout | undefined;
   private closed = false;
 
-  constructor(private readonly watched: Watched) {
-    void this.begin();
+  private constructor(
+    private readonly watched: Watched,
+    private readonly before: number,
+  ) {
+    this.lookLater(limits.growthLookMs);
+  }
+
+  /** Before anything of the job runs: what is there then is not counted. */
+  static async open(watched: Watched): Promise<GrowthWatch> {
+    return new GrowthWatch(watched, await bytesIn(watched.paths));
   }
 
   /** A sentence for whoever asks why the job was ended; never settles where it stays within its limit. */
@@ -36,18 +44,23 @@ export class GrowthWatch {
     clearTimeout(this.next);
   }
 
-  private async begin(): Promise<void> {
-    await this.look(await bytesIn(this.watched.path));
+  private lookLater(ms: number): void {
+    this.next = setTimeout(() => void this.look(), ms).unref();
   }
 
-  private async look(before: number): Promise<void> {
+  private async look(): Promise<void> {
+    const { paths, mostBytes } = this.watched;
     const since = machineClock.now();
-    const grown = (await bytesIn(this.watched.path)) - before;
+    const grown = (await bytesIn(paths)) - this.before;
     if (this.closed) return;
-    if (grown > this.watched.mostBytes) return this.found.resolve(sentence(this.watched.mostBytes));
-    const rest = Math.max(limits.growthLookMs, restPerLook * (machineClock.now() - since));
-    this.next = setTimeout(() => void this.look(before), rest).unref();
+    if (grown > mostBytes) return this.found.resolve(sentence(mostBytes));
+    this.lookLater(Math.max(limits.growthLookMs, restPerLook * (machineClock.now() - since)));
   }
+}
+
+async function bytesIn(paths: readonly string[]): Promise<number> {
+  const each = await Promise.all(paths.map(bytesBeneath));
+  return each.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 const sentence = (bytes: number): string =>
