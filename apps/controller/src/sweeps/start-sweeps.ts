@@ -1,4 +1,5 @@
 import { limits } from '#contracts';
+import { forgetApprovals } from '#gate';
 import { forgetReceipts } from '#store';
 import type { Services } from '../farm.js';
 import { claimerOf } from '../operations/job/holder-of.js';
@@ -62,6 +63,7 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
       await identity.upkeep();
       if (await identity.rotateDueKeys(settings.keyRotationDays)) log.info('the signing keys were rotated');
       await forgetReceipts(database, receiptHours);
+      await forgetApprovals(database);
     }),
   ];
   return {

@@ -102,6 +102,7 @@ export async function decideApproval(
   person: PersonPrincipal,
   { approval_id, decision }: Decision,
 ): Promise<'approved' | 'refused'> {
+  if (person.service) throw new FarmError('not_allowed', 'A service token approves nothing: a person does.');
   const row = await pendingApproval(tx, approval_id);
   if (!hasRole(person, row.role))
     throw new FarmError('not_allowed', `Who decides this has the role ${row.role}, as the operation itself asks for.`);

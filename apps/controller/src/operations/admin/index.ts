@@ -9,6 +9,7 @@ import {
   agentRevokeOperation,
   agentRotateOperation,
 } from './agents.js';
+import { approvalDecideOperation, approvalListOperation } from './approvals.js';
 import { auditListOperation, auditVerifyOperation } from './audit.js';
 import { configShowOperation } from './configuration.js';
 import { exposureListOperation, exposureSetOperation } from './exposure.js';
@@ -62,6 +63,8 @@ export const adminOperations: readonly Operation<Services>[] = [
   accountListOperation,
   accountResumeOperation,
   configShowOperation,
+  approvalListOperation,
+  approvalDecideOperation,
   auditListOperation,
   auditVerifyOperation,
   whoamiOperation,

@@ -1,4 +1,5 @@
-import { limits, status } from '#contracts';
+import { type ApprovalView, limits, status } from '#contracts';
+import { listApprovals } from '#gate';
 import { readFarm } from '#store';
 import { operation } from '../../operation.js';
 import { version } from '../../version.js';
@@ -9,13 +10,14 @@ export const statusOperation = operation(
   { catalogue: 'operator', class: 'read', ceiling: 'on' },
   {
     async run(_input, _, { services }, tx) {
-      const [farm, workers, jobs, tasks, accounts, attention] = await Promise.all([
+      const [farm, workers, jobs, tasks, accounts, ofTasks, approvals] = await Promise.all([
         readFarm(tx),
         services.identity.workers.list(tx),
         services.queue.counts(tx),
         services.teams.tasks.counts(tx),
         services.queue.accounts(tx),
         services.teams.tasks.attention(tx, limits.pageMax),
+        listApprovals(tx, { state: 'pending', limit: limits.pageMax }),
       ]);
       const here = workers.filter(({ state }) => state !== 'silent' && state !== 'gone');
       return {
@@ -34,8 +36,14 @@ export const statusOperation = operation(
         jobs,
         tasks,
         accounts: [...accountViews(workers, accounts)],
-        attention: [...attention],
+        attention: [...approvals.map(attentionTo), ...ofTasks].slice(0, limits.pageMax),
       };
     },
   },
 );
+
+/** An agent waits for a person (A1.9). */
+function attentionTo({ approval_id, agent_id, operation: name, summary }: ApprovalView) {
+  const asks = `${agent_id ?? 'An assistant'} asks to run ${name}: ${summary}`;
+  return { task_id: null, kind: 'approval', summary: `${asks} (longshore approval decide ${approval_id} approve)` };
+}

@@ -51,6 +51,7 @@ const always = {
       hint: { type: 'string' },
       fields: { type: 'array', items: withoutDialect(schemaOf(FieldFault)) },
       retry_after_ms: { type: 'integer' },
+      receipt: { type: 'object', description: 'Of a confirmed call that was done already: what it answered then.' },
     },
     required: ['code', 'detail'],
   },

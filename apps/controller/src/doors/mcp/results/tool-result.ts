@@ -26,13 +26,16 @@ export function refusalOf(error: FarmError, mostBytes: number): CallToolResult {
     const fenced = everyText(changes, (text) => fence.around(text));
     return told({ kind: 'proposal', proposal: { summary, changes: fenced, count, ...rest } }, fence, mostBytes);
   }
-  const { code, detail, hint, fields, retryAfterMs } = error;
+  const { code, detail, hint, fields, receipt, retryAfterMs } = error;
   const refusal = {
     kind: 'error',
     code,
     detail,
     ...(hint !== undefined && { hint }),
     ...(fields && { fields }),
+    ...(receipt && {
+      receipt: { ...receipt, result: everyText(receipt.result, (text) => fence.around(text)) },
+    }),
     ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }),
   };
   return { ...told(refusal, fence, mostBytes), isError: true };
