@@ -9,10 +9,12 @@ import {
   DelegateInput,
   type Ended,
   type FailReason,
+  humanRequestRespond,
   type JobPhase,
   type LeaseBeat,
   type LeasedJob,
   type OutputOf,
+  openHumanRequest,
   removeChild,
   type taskGet,
   taskStart,
@@ -66,6 +68,13 @@ export interface TeamFarm {
   /** From now on the transaction that writes this fact of the Task fails, as if the controller had died there. */
   breakAt(task: string, type: string): Promise<{ mend(): Promise<void> }>;
   view(task: string): Promise<OutputOf<typeof taskGet>>;
+  /** Answers as a person, by the action that the view offers. */
+  respond(
+    task: string,
+    request: string,
+    input: z.input<typeof humanRequestRespond.input>['input'],
+    action?: string,
+  ): Promise<OutputOf<typeof humanRequestRespond>>;
   control(task: string, kind: 'resume' | 'cancel', budget?: Budget): Promise<unknown>;
   eventTypes(task: string): Promise<readonly string[]>;
   worker(name: string, what?: Partial<Claimer>): TeamWorker;
@@ -148,6 +157,12 @@ class TeamWorker {
   removeChild(lease: LeasedJob, id: string, callId: string = randomUUID()) {
     return this.say(lease, callId, (tx, caller) =>
       this.farm.teams.members.removeChild(tx, caller, removeChild.input.parse({ id })),
+    );
+  }
+
+  ask(lease: LeasedJob, request: z.input<typeof openHumanRequest.input>['request'], callId: string = randomUUID()) {
+    return this.say(lease, callId, (tx, caller) =>
+      this.farm.teams.members.askHuman(tx, caller, openHumanRequest.input.parse({ request })),
     );
   }
 
@@ -384,6 +399,12 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
           { task_id: task, action_id: action.id, ...(budget && { budget }) },
         ),
       );
+    },
+    async respond(task, request, input, action) {
+      const shown = (await view(task)).human_requests.find(({ request_id }) => request_id === request);
+      const action_id = action ?? shown?.actions.find(({ kind }) => kind === input.kind)?.id ?? 'none';
+      const asked = humanRequestRespond.input.parse({ task_id: task, request_id: request, action_id, input });
+      return tx((within) => teams.requests.respond(within, { principal: person }, asked));
     },
     async eventTypes(task) {
       const input = { task_id: task, after: 0, limit: 500, wait_seconds: 0 };

@@ -38,6 +38,15 @@ export { ChildAssignment, ChildMerge, DelegateInput, delegate } from './delegati
 export type { FarmErrorCode, FieldError, WhoActs } from './errors.js';
 export { errorCodes, exitCodeOf, FarmError, isFarmErrorCode } from './errors.js';
 export {
+  HumanItem,
+  HumanRequestInput,
+  HumanRequestView,
+  HumanResolution,
+  humanRequestRespond,
+  ItemResponse,
+  openHumanRequest,
+} from './human-requests.js';
+export {
   Challenge,
   CredentialFile,
   EnrolReply,

@@ -4,7 +4,7 @@ import { BootId, Epoch, JobId, Label, LeaseId, ObjectId, PoolName, WorkerId } fr
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
 import { storable, storableJson } from './text.js';
-import { AuthoredSandbox, ExtensionMode } from './workflow-document.js';
+import { AuthoredSandbox, ExtensionMode, HumanRequestKind } from './workflow-document.js';
 
 /** What a lease's writer must show, whole, in every statement that writes (H14, A12.3). Holder and boot come from the token. */
 export const Fence = { job_id: JobId, epoch: Epoch, lease_id: LeaseId } as const;
@@ -332,6 +332,8 @@ export const DispatchPayload = z.strictObject({
   base: ObjectId,
   /** Operations that the member may ever call: nothing else is shown to it (I20). */
   tools: z.array(z.string().max(64)).max(16).optional(),
+  /** What of people it may ask for. */
+  human_kinds: z.array(HumanRequestKind).optional(),
   /** Work of the team that is not merged, to be found as branches (D22). */
   branches: z
     .array(z.strictObject({ branch: z.string().max(160), commit: ObjectId }))

@@ -121,6 +121,19 @@ export const limits = {
   waveMembers: 8,
   /** Unmerged branches that are laid into a workspace. */
   unmergedBranches: 8,
+  // human requests
+  humanItems: 3,
+  humanOptions: 3,
+  humanOptionTitle: 255,
+  humanOptionDescription: 1024,
+  humanPrompt: 4096,
+  humanSummary: 2048,
+  humanSchemaBytes: 64 * 1024,
+  humanSchemaDepth: 16,
+  humanSchemaCollections: 1024,
+  humanAnswerBytes: 64 * 1024,
+  /** Requests that a view shows. */
+  shownRequests: 20,
   // git
   sourceBytes: 1024 ** 3,
   packBytes: 1024 ** 3,

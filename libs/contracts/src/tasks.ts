@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Verification } from './command-runs.js';
 import { contract } from './contract.js';
+import { HumanRequestView } from './human-requests.js';
 import { AuthoredId, Label, ObjectId, PoolName, Sha256, TaskId } from './ids.js';
 import { IsolationReport } from './jobs.js';
 import { limits } from './limits.js';
@@ -198,6 +199,8 @@ export const TaskView = z.strictObject({
   ),
   attention: z.array(Attention),
   actions: z.array(TaskAction),
+  /** What members ask of people, open ones first. */
+  human_requests: z.array(HumanRequestView),
   /** So far; null where nobody said anything. */
   usage: TaskUsage.nullable(),
   budget: Budget.nullable(),

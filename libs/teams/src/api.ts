@@ -4,8 +4,10 @@ import type {
   commandRunOutputRead,
   delegate,
   getCurrentContext,
+  humanRequestRespond,
   InputOf,
   OutputOf,
+  openHumanRequest,
   Preview,
   RepositoryView,
   removeChild,
@@ -109,6 +111,15 @@ export interface Teams {
       limit: number,
     ): Promise<readonly { task_id: string | null; kind: string; summary: string }[]>;
   };
+  readonly requests: {
+    /** @throws not_found, conflict, invalid_input */
+    respond(
+      tx: Transaction,
+      actor: Actor,
+      input: InputOf<typeof humanRequestRespond>,
+    ): Promise<OutputOf<typeof humanRequestRespond>>;
+    previewResponse(tx: Transaction, input: InputOf<typeof humanRequestRespond>): Promise<Preview>;
+  };
   readonly commands: {
     /** Files, outside any transaction. @throws not_found, invalid_input */
     readOutput(input: InputOf<typeof commandRunOutputRead>): Promise<OutputOf<typeof commandRunOutputRead>>;
@@ -136,6 +147,11 @@ export interface Teams {
       caller: MemberCaller,
       input: InputOf<typeof delegate>,
     ): Promise<OutputOf<typeof delegate>>;
+    askHuman(
+      tx: Transaction,
+      caller: MemberCaller,
+      input: InputOf<typeof openHumanRequest>,
+    ): Promise<OutputOf<typeof openHumanRequest>>;
     addChild(
       tx: Transaction,
       caller: MemberCaller,
@@ -160,6 +176,8 @@ export interface Teams {
     retestLanes(): Promise<readonly string[]>;
     /** D21: Waves whose children have all reported. Answers the Tasks that went on. */
     joinWaves(): Promise<readonly string[]>;
+    /** Requests whose time is over. Answers the Tasks that they are of. */
+    expireRequests(): Promise<readonly string[]>;
     /** Opens and closes the attention item `no_machine`. */
     noteMissingMachines(live: readonly Machine[]): Promise<void>;
     /** Waiting jobs go under an account that can run them; answers the jobs that were moved. */

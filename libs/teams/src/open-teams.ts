@@ -4,6 +4,9 @@ import type { Teams } from './api.js';
 import { commandRunKind } from './command-run/command-run-kind.js';
 import { readOutput } from './command-run/read-output.js';
 import { dispatchKind } from './dispatch/dispatch-kind.js';
+import { expireRequests } from './human-request/expire-requests.js';
+import { previewResponse, respond } from './human-request/respond.js';
+import { askHuman } from './member/ask-human.js';
 import { delegateWork } from './member/delegate-work.js';
 import { readContext } from './member/read-context.js';
 import { addMember, removeMember, updateMember } from './member/replan-team.js';
@@ -79,6 +82,10 @@ export function openTeams(parts: TeamParts): Teams {
         return (await tx.all(attentionSql.all, { limit })).map(({ task, ...item }) => ({ task_id: task, ...item }));
       },
     },
+    requests: {
+      respond: (tx, actor, input) => respond(parts, tx, actor, input),
+      previewResponse,
+    },
     commands: { readOutput: (input) => readOutput(parts, input) },
     out: {
       diff: (input) => diffTask(parts, input),
@@ -89,6 +96,7 @@ export function openTeams(parts: TeamParts): Teams {
       setPlan: (tx, caller, input) => setPlan(parts, tx, caller, input),
       checkpoint: (tx, caller, input) => reportCheckpoint(parts, tx, caller, input),
       delegate: (tx, caller, input) => delegateWork(parts, tx, caller, input),
+      askHuman: (tx, caller, input) => askHuman(parts, tx, caller, input),
       addChild: (tx, caller, input) => addMember(parts, tx, caller, input),
       updateChild: (tx, caller, input) => updateMember(parts, tx, caller, input),
       removeChild: (tx, caller, input) => removeMember(parts, tx, caller, input),
@@ -97,6 +105,7 @@ export function openTeams(parts: TeamParts): Teams {
       prepareTasks: (atMostMs = limits.sweepMs) => preparation.look(atMostMs),
       retestLanes: () => retestLanes(parts),
       joinWaves: () => joinWaves(parts),
+      expireRequests: () => expireRequests(parts),
       noteMissingMachines: (live) => noteMissingMachines(parts, live),
       placeAccounts: async () => placeAccounts(parts, (await parts.machines?.(parts.database)) ?? []),
       expireSources: () => expireSources(parts),

@@ -7,6 +7,8 @@ import type {
   CommandRunState,
   DispatchResult,
   FileReference,
+  HumanItem,
+  HumanResolution,
   MemberCapabilities,
   MemberProvider,
   PullRequest,
@@ -225,6 +227,19 @@ export type Continuation =
       readonly source_dispatch: string;
       /** In the order of the request (I13). */
       readonly members: readonly ChildReport[];
+    }
+  | {
+      readonly kind: 'human_result';
+      readonly source_dispatch: string;
+      readonly request: {
+        readonly request_id: string;
+        readonly kind: string;
+        readonly summary: string;
+        readonly items: readonly HumanItem[];
+        readonly due_at: string | null;
+        readonly default_behavior: string | null;
+      };
+      readonly resolution: HumanResolution;
     }
   | {
       readonly kind: 'structural_replan';

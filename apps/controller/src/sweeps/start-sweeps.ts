@@ -34,6 +34,7 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
 
   const teamsLoop = loop('teams', limits.sweepMs, async () => {
     await teams.sweeps.prepareTasks();
+    await teams.sweeps.expireRequests();
     await teams.sweeps.retestLanes();
     const live = await identity.workers.live(database);
     await teams.sweeps.placeAccounts();

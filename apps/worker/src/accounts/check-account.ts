@@ -108,7 +108,7 @@ async function oneTurn(needs: CheckNeeds, name: string) {
 
 /** Nothing that a member could do happens in a check. */
 const nobody = {
-  tools: [],
+  exposure: { tools: [], humanKinds: [] },
   call: (): Promise<never> => Promise.reject(new FarmError('not_available', 'This is a check: there is no Task.')),
 };
 

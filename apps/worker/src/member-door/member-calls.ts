@@ -5,6 +5,7 @@ import type { HeldLease, LeaseFence } from '../claim/held-lease.js';
 import type { Farm } from '../controller/farm.js';
 import { untilAnswered } from '../controller/until-answered.js';
 import { scrubbedJson } from '../provider/without-secrets.js';
+import type { MemberExposure } from './member-tools.js';
 
 /** A call that hands over: what `job_complete` names (D2). */
 export interface Handover {
@@ -24,13 +25,13 @@ interface CallNeeds {
   /** Kept beside the workspace before the member hears of it. */
   readonly keep: (handover: Handover) => Promise<void>;
   /** Operations that this member may call; of an older controller, which says none: those of every member. */
-  readonly tools?: readonly string[] | undefined;
+  readonly exposure?: MemberExposure | undefined;
   /** What no call may carry out of this machine (H35). */
   readonly secrets: readonly string[];
   readonly signal: AbortSignal;
 }
 
-const ofEveryMember = ['get_current_context', 'set_work_plan', 'checkpoint'] as const;
+const ofEveryMember: MemberExposure = { tools: ['get_current_context', 'set_work_plan', 'checkpoint'], humanKinds: [] };
 
 /**
  * The calls of one Dispatch, one at a time (D2). Each is repeated under its own id until the farm has answered, so that a lost
@@ -44,8 +45,8 @@ export class MemberCalls {
 
   constructor(private readonly needs: CallNeeds) {}
 
-  get tools(): readonly string[] {
-    return this.needs.tools ?? ofEveryMember;
+  get exposure(): MemberExposure {
+    return this.needs.exposure ?? ofEveryMember;
   }
 
   get handover(): Handover | undefined {

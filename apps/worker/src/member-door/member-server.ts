@@ -3,18 +3,18 @@ import { CallToolRequestSchema, type CallToolResult, ListToolsRequestSchema } fr
 import { FarmError } from '#contracts';
 import { faultOf, type Log } from '../log.js';
 import type { MemberCalls } from './member-calls.js';
-import { memberContracts, memberTools } from './member-tools.js';
+import { memberContracts, toolsOf } from './member-tools.js';
 
 /** What the door asks of the calls behind it. */
-export type DoorCalls = Pick<MemberCalls, 'call' | 'tools'>;
+export type DoorCalls = Pick<MemberCalls, 'call' | 'exposure'>;
 
 /** The MCP side of the door: the SDK's low-level server, because `McpServer` echoes names and thrown messages. */
 export function memberServer(calls: DoorCalls, log: Log): Server {
-  const offered = new Set(calls.tools);
-  const tools = memberTools.filter(({ name }) => offered.has(name));
+  const tools = toolsOf(calls.exposure);
+  const offered = new Set(tools.map(({ name }) => name));
   const server = new Server({ name: 'longshore', version: '1' }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+    tools: tools.map((tool) => ({ ...tool })),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }): Promise<CallToolResult> => {
     try {

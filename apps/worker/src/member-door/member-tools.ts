@@ -5,6 +5,9 @@ import {
   checkpoint,
   delegate,
   getCurrentContext,
+  HumanRequestInput,
+  HumanRequestKind,
+  openHumanRequest,
   removeChild,
   setWorkPlan,
   updateChild,
@@ -12,7 +15,7 @@ import {
 
 /** What a member may call, by name. Rules and answers are the controller's; the shapes stand in the contracts. */
 export const memberContracts: ReadonlyMap<string, Contract> = new Map(
-  [getCurrentContext, setWorkPlan, checkpoint, delegate, addChild, updateChild, removeChild].map(
+  [getCurrentContext, setWorkPlan, checkpoint, delegate, addChild, updateChild, removeChild, openHumanRequest].map(
     (contract): [string, Contract] => [contract.name, contract],
   ),
 );
@@ -24,7 +27,30 @@ export interface MemberTool {
   readonly inputSchema: { readonly type: 'object'; readonly [key: string]: unknown };
 }
 
-export const memberTools: readonly MemberTool[] = [...memberContracts.values()].map(({ name, summary, input }) => {
+/** What a Dispatch lets its member call. */
+export interface MemberExposure {
+  readonly tools: readonly string[];
+  readonly humanKinds: readonly z.output<typeof HumanRequestKind>[];
+}
+
+/**
+ * The tools of one Dispatch, in the order of the operations: what it may ever call, and of what it may ask people only the kinds
+ * that it was granted (I20).
+ */
+export function toolsOf({ tools, humanKinds }: MemberExposure): readonly MemberTool[] {
+  return memberTools.flatMap((tool) => {
+    if (!tools.includes(tool.name)) return [];
+    return tool.name === openHumanRequest.name ? [toolOf({ ...openHumanRequest, input: askOf(humanKinds) })] : [tool];
+  });
+}
+
+function askOf(kinds: readonly z.output<typeof HumanRequestKind>[]) {
+  return z.strictObject({ request: HumanRequestInput.extend({ kind: HumanRequestKind.extract([...kinds]) }) });
+}
+
+function toolOf({ name, summary, input }: Pick<Contract, 'name' | 'summary' | 'input'>): MemberTool {
   const { '~standard': _, ...schema } = z.toJSONSchema(input, { target: 'draft-2020-12', io: 'input' });
   return { name, description: summary, inputSchema: { ...schema, type: 'object' } };
-});
+}
+
+const memberTools: readonly MemberTool[] = [...memberContracts.values()].map(toolOf);

@@ -3,6 +3,7 @@ import { type DispatchPayload, type DispatchResult, FarmError, type LeasedJob, l
 import type { HeldLease } from '../claim/held-lease.js';
 import { faultOf, type Log } from '../log.js';
 import { type Handover, MemberCalls } from '../member-door/member-calls.js';
+import type { MemberExposure } from '../member-door/member-tools.js';
 import { writePrivateFile } from '../private-file.js';
 import { type Instant, machineClock } from '../process/monotonic.js';
 import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
@@ -44,6 +45,11 @@ interface Resumption {
 }
 
 /** What all processes of one session share. */
+/** What the member may call; an older controller does not say. */
+function exposureOf({ tools, human_kinds: humanKinds = [] }: DispatchPayload): MemberExposure | undefined {
+  return tools === undefined ? undefined : { tools, humanKinds };
+}
+
 interface Ground {
   readonly prepared: Prepared;
   readonly output: OutputRoad;
@@ -185,7 +191,7 @@ export class DispatchRun implements JobRun {
     const closing = new AbortController();
     const secrets = secretsIn(ground.prepared);
     const calls = new MemberCalls({
-      tools: this.payload().tools,
+      exposure: exposureOf(this.payload()),
       farm: needs.farm,
       lease,
       checkFiles: (paths) => checkFileReferences(folder.work, paths),

@@ -3,6 +3,7 @@ import type { MemberConfiguration } from '../rows.js';
 /** What a member may ever call while it does one Dispatch, in the order of its operations: a ceiling, not a permission (§3.2). */
 export function ceilingOf({
   manages,
+  configuration,
 }: {
   readonly manages: boolean;
   readonly configuration: MemberConfiguration;
@@ -14,10 +15,11 @@ export function ceilingOf({
     ...(manages ? ['delegate'] : []),
     'add_child',
     ...(manages ? ['update_child', 'remove_child'] : []),
+    ...(capabilitiesOf(configuration).human_request.length > 0 ? ['open_human_request'] : []),
   ];
 }
 
-/** Effective is what is authored and what the farm can do: neither can be served yet, so neither is given (I20). */
-export function capabilitiesOf(_configuration: MemberConfiguration) {
-  return { human_request: [] as string[], command_run: 'deny' as const };
+/** Effective is what is authored, as far as the farm can serve it: runs of commands it can not yet (I20). Nothing is inherited. */
+export function capabilitiesOf({ capabilities }: MemberConfiguration) {
+  return { human_request: [...(capabilities?.human_request ?? [])], command_run: 'deny' as const };
 }

@@ -1,5 +1,5 @@
-import type { z } from 'zod';
-import { type DispatchPayload, limits, newId, utf8Length } from '#contracts';
+import { z } from 'zod';
+import { type DispatchPayload, HumanRequestKind, limits, newId, utf8Length } from '#contracts';
 import type { Transaction } from '#store';
 import { chooseAccount } from '../account/choose-account.js';
 import type { TeamParts } from '../parts.js';
@@ -51,7 +51,13 @@ export async function openDispatch(
     id,
     kind: 'dispatch',
     scope: task.id,
-    payload: payloadOf(task, assignment, pins, { account, last: last?.worker, tools: picture.ceiling, branches }),
+    payload: payloadOf(task, assignment, pins, {
+      account,
+      last: last?.worker,
+      tools: picture.ceiling,
+      kinds: picture.current_member.effective_capabilities.human_request,
+      branches,
+    }),
     pool: task.settings.pool,
     labels: labelsOf(task, pins),
     priority: task.settings.priority,
@@ -132,6 +138,7 @@ interface Extras {
   readonly account: string | undefined;
   readonly last: string | undefined;
   readonly tools: readonly string[];
+  readonly kinds: readonly string[];
   readonly branches: readonly { readonly branch: string; readonly commit: string }[];
 }
 
@@ -139,7 +146,7 @@ function payloadOf(
   task: TaskRow,
   assignment: AssignmentRow,
   pins: Pins,
-  { account, last, tools, branches }: Extras,
+  { account, last, tools, kinds, branches }: Extras,
 ): z.output<typeof DispatchPayload> {
   const { kind, model, effort, sandbox, extension_mode } = pins.provider;
   return {
@@ -154,6 +161,7 @@ function payloadOf(
     ...(extension_mode === undefined ? {} : { extension_mode }),
     base: assignment.line_head,
     tools: [...tools],
+    ...(kinds.length === 0 ? {} : { human_kinds: z.array(HumanRequestKind).parse(kinds) }),
     ...(branches.length === 0 ? {} : { branches: [...branches] }),
     task_directory: taskDirectory(task.id),
     ...(last === undefined ? {} : { prefer: last }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CheckpointInput, ChildAssignment, MemberPatch, NewMember, ReplanResult } from '#contracts';
+import { CheckpointInput, ChildAssignment, HumanRequestInput, MemberPatch, NewMember, ReplanResult } from '#contracts';
 
 /** A checkpoint with an outcome. */
 const CheckpointBody = z.object({
@@ -27,8 +27,11 @@ const ReplanBody = z.object({
   result: ReplanResult,
 });
 
+/** A question to people. */
+const HumanRequestBody = z.object({ kind: z.literal('human_request'), id: z.uuid(), request: HumanRequestInput });
+
 /** How a Dispatch ends by the word of its member, whole: nothing of it is thought up when the work arrives (D2). */
-export const HandoverBody = z.discriminatedUnion('kind', [CheckpointBody, DelegateBody, ReplanBody]);
+export const HandoverBody = z.discriminatedUnion('kind', [CheckpointBody, DelegateBody, ReplanBody, HumanRequestBody]);
 export type HandoverBody = z.output<typeof HandoverBody>;
 export type HandoverKind = HandoverBody['kind'];
 export type BodyOf<Kind extends HandoverKind> = Extract<HandoverBody, { kind: Kind }>;

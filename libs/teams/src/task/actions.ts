@@ -22,6 +22,10 @@ function kindsOf(task: TaskRow): readonly Action['kind'][] {
 }
 
 function actionId(task: TaskRow, kind: Action['kind']): string {
-  const facts = JSON.stringify([task.id, task.status, task.team_revision, task.control_revision, kind]);
-  return `action.${createHash('sha256').update(facts).digest('hex').slice(0, 32)}`;
+  return actionIdOf([task.id, task.status, task.team_revision, task.control_revision, kind]);
+}
+
+/** Opaque: a hash over the facts that make an action legal (I16, §6.1 of the team rules). */
+export function actionIdOf(facts: readonly (string | number | null)[]): string {
+  return `action.${createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32)}`;
 }

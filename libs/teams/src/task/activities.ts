@@ -21,6 +21,14 @@ const runEnds: ReadonlyMap<string, { readonly said: string; readonly outcome: En
   ['command_run_cancelled', { said: 'was cancelled', outcome: 'cancelled' }],
 ]);
 
+/** What members ask of people, and what comes of it. */
+const requestEnds: ReadonlyMap<string, Pick<Told, 'kind' | 'title'>> = new Map([
+  ['human_request_opened', { kind: 'input_requested', title: 'asks you' }],
+  ['human_request_resolved', { kind: 'input_received', title: 'was answered' }],
+  ['human_request_timed_out', { kind: 'input_expired', title: 'got no answer in time' }],
+  ['human_request_cancelled', { kind: 'input_cancelled', title: 'gets no answer' }],
+]);
+
 /** Facts that people are told of; retries, progress, plans and machines are not among them (§2.12 of the team rules). */
 export const toldTypes = [
   'task_started',
@@ -29,6 +37,7 @@ export const toldTypes = [
   'task_resumed',
   'task_cancelled',
   'boundary_accepted',
+  ...requestEnds.keys(),
   ...runEnds.keys(),
 ];
 
@@ -73,7 +82,7 @@ function tell(fact: Fact, name: (member: string) => string): Told | undefined {
     case 'boundary_accepted':
       return tellBoundary(Boundary.parse(fact.payload), name);
     default:
-      return tellRun(fact);
+      return tellRequest(fact, name) ?? tellRun(fact);
   }
 }
 
@@ -83,6 +92,16 @@ function tellPrepared(payload: unknown): Told | undefined {
   return notes.length === 0
     ? undefined
     : { kind: 'task_prepared', title: 'The repository points elsewhere', summary: notes.join(' ') };
+}
+
+const Asked = z.object({ member: z.string(), summary: z.string() });
+
+function tellRequest(fact: Fact, name: (member: string) => string): Told | undefined {
+  const told = requestEnds.get(fact.type);
+  if (!told) return undefined;
+  const { member, summary } = Asked.parse(fact.payload);
+  const who = { id: member, name: name(member) };
+  return { kind: told.kind, title: `${who.name} ${told.title}`, summary, member: who };
 }
 
 const Run = z.object({ purpose: z.enum(['verify', 'member']), detail: z.string().nullable() });

@@ -1,7 +1,9 @@
-import { FarmError, type InputOf, type OutputOf, type Preview, type taskControl } from '#contracts';
+import { FarmError, type InputOf, limits, type OutputOf, type Preview, type taskControl } from '#contracts';
 import type { Transaction } from '#store';
 import type { Actor } from '../api.js';
 import { cancelVerification, verificationUnderWay } from '../command-run/cancel-verification.js';
+import { resolveRequest } from '../human-request/resolve-request.js';
+import { humanRequestSql } from '../human-request-sql.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { attentionSql, dispatchSql, taskSql } from '../sql.js';
@@ -74,6 +76,10 @@ async function cancelTask(parts: TeamParts, tx: Transaction, task: TaskRow, prin
     await tx.run(dispatchSql.close, { id: dispatch.id, reason: 'cancelled', commit: null });
   }
   await tx.run(waveSql.cancelOfTask, { task: task.id });
+  for (const request of await tx.all(humanRequestSql.ofTask, { task: task.id, limit: limits.lanesPerTask })) {
+    if (request.status !== 'open') continue;
+    await resolveRequest(parts, tx, cancelled, request, { kind: 'cancelled', item_responses: [], by: principal });
+  }
   await parts.queue().endQueued(tx, task.id, 'the Task was cancelled');
   await parts.queue().flagEnd(tx, task.id, 'cancel', 'the Task was cancelled');
   tx.later(attentionSql.closeOfTask, {

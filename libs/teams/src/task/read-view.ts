@@ -16,6 +16,7 @@ import { pauseText } from '../account/place-accounts.js';
 import type { PreparedView } from '../api.js';
 import { readVerification } from '../command-run/read-verification.js';
 import { setupFailedText } from '../dispatch/note-setup.js';
+import { viewRequests } from '../human-request/view-requests.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, TaskRow, TeamMemberRow } from '../rows.js';
 import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql, teamSql } from '../sql.js';
@@ -100,6 +101,7 @@ export async function readView(
     team: await readTeam(tx, task, team, assignments),
     attention: [...(await readAttention(tx, task, result)), ...(await pausedAccounts(parts, tx, task))],
     actions: [...actionsOf(task)],
+    human_requests: await viewRequests(tx, id, (member) => names.get(member) ?? member),
     usage,
     budget: task.settings.budget ?? null,
     result,

@@ -1,6 +1,8 @@
 import { type Budget, FarmError } from '#contracts';
 import type { Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
+import { goOnAfterRequest } from '../human-request/resolve-request.js';
+import { humanRequestSql } from '../human-request-sql.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { assignmentSql, attentionSql, dispatchSql, taskSql } from '../sql.js';
@@ -73,6 +75,9 @@ export async function openLane(
   const assignment = await tx.first(assignmentSql.read, { id: lane.assignment });
   const tail = await tx.first(dispatchSql.read, { id: lane.tail });
   if (!assignment || !tail) throw new Error('a lane without its rows');
+  // What it waited for has ended meanwhile: that, and not the pause, is what it goes on with (I14).
+  const request = await tx.first(humanRequestSql.ofDispatch, { dispatch: tail.id });
+  if (request) return goOnAfterRequest(parts, tx, task, request);
   await openDispatch(parts, tx, task, assignment, {
     reason: 'operator_continue',
     causedBy: tail.id,

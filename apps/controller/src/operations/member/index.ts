@@ -4,6 +4,7 @@ import { addChildOperation } from './add-child.js';
 import { checkpointOperation } from './checkpoint.js';
 import { delegateOperation } from './delegate.js';
 import { getCurrentContextOperation } from './get-current-context.js';
+import { openHumanRequestOperation } from './open-human-request.js';
 import { removeChildOperation } from './remove-child.js';
 import { setWorkPlanOperation } from './set-work-plan.js';
 import { updateChildOperation } from './update-child.js';
@@ -17,4 +18,5 @@ export const memberOperations: readonly Operation<Services>[] = [
   addChildOperation,
   updateChildOperation,
   removeChildOperation,
+  openHumanRequestOperation,
 ];

@@ -1,6 +1,7 @@
 import type { Operation } from '#gate';
 import type { Services } from '../../farm.js';
 import { commandRunOutputReadOperation } from './command-run-output-read.js';
+import { humanRequestRespondOperation } from './human-request-respond.js';
 import { repoAddOperation } from './repo-add.js';
 import { repoCheckOperation } from './repo-check.js';
 import { repoListOperation } from './repo-list.js';
@@ -32,5 +33,6 @@ export const operatorOperations: readonly Operation<Services>[] = [
   taskEventsOperation,
   taskDiffOperation,
   taskPushOperation,
+  humanRequestRespondOperation,
   commandRunOutputReadOperation,
 ];
