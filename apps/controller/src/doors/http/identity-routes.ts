@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { EnrolRequest, FarmError, identityPaths, TokenRequest } from '#contracts';
+import { EnrolRequest, FarmError, identityPaths, limits, TokenRequest } from '#contracts';
 import { type Identity, invalidInput } from '#gate';
 
 export interface IdentityDoor {
@@ -16,7 +16,7 @@ export function identityRoutes(scope: FastifyInstance, { identity, onWorkerAnswe
   });
 
   scope.get(identityPaths.jwks, async (_request, reply) => {
-    reply.header('cache-control', 'public, max-age=300');
+    reply.header('cache-control', `public, max-age=${limits.jwksCacheSeconds}`);
     return identity.jwks();
   });
 
