@@ -2,6 +2,7 @@ import { Client as Client2026, StreamableHTTPClientTransport as Transport2026 } 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { z } from 'zod';
+import { loginPaths, OauthTokenReply } from '#contracts';
 import { TokenIssuer } from '../../libs/gate/src/tokens/token-issuer.js';
 import { personKind } from '../../libs/gate/src/tokens/token-kinds.js';
 import { type Answer, exchange, type TestController } from './a-controller.js';
@@ -59,4 +60,20 @@ const ToolResult = z.looseObject({
 /** The result of tools/call in an answer. */
 export function toolResultOf(answer: Answer): z.output<typeof ToolResult> {
   return z.object({ result: ToolResult }).parse(answer.body).result;
+}
+
+/** A token of an agent, for its secret. */
+export async function agentToken({ url }: { url: string }, { agent_id, secret }: Secret): Promise<string> {
+  const basic = Buffer.from(`${agent_id}:${secret}`).toString('base64');
+  const response = await fetch(`${url}${loginPaths.token}`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${basic}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  return OauthTokenReply.parse(await response.json()).access_token;
+}
+
+interface Secret {
+  readonly agent_id: string;
+  readonly secret: string;
 }

@@ -64,7 +64,7 @@ export async function startController(
   const app = await hangDoors(settings, services, (instance) => {
     callLimits.hangIn(instance);
     openHttpDoor(instance, { services, gate, callLimits, onWorkerAnswered: door.answered });
-    openMcpDoor(instance, { services, gate, callLimits });
+    openMcpDoor(instance, { services, gate, callLimits, onAgentAnswered: door.answered });
   });
   const url = await listen(app, settings).catch(async (error: unknown) => {
     await app.close();

@@ -19,6 +19,8 @@ interface McpDoor {
   readonly services: Services;
   readonly gate: Gate<Services>;
   readonly callLimits: CallLimits;
+  /** An agent was answered: our front door lives (D25). */
+  readonly onAgentAnswered: () => void;
 }
 
 interface Endpoint {
@@ -35,7 +37,7 @@ type Servers = Readonly<Record<Era, DoorTransport<Asked>>>;
  * MCP over Streamable HTTP: stateless, plain JSON answers, both eras. `/mcp` is for the assistants of persons and off unless the
  * farm's owner turns it on; `/mcp/agent` is for agents with tokens of their own.
  */
-export function openMcpDoor(instance: FastifyInstance, { services, gate, callLimits }: McpDoor): void {
+export function openMcpDoor(instance: FastifyInstance, { services, gate, callLimits, onAgentAnswered }: McpDoor): void {
   const { mcpEnabled, mcpMaxResultBytes } = services.settings.api;
   const endpoints: readonly Endpoint[] = [
     { path: '/mcp', takes: ['mcp'], isOn: mcpEnabled },
@@ -50,7 +52,7 @@ export function openMcpDoor(instance: FastifyInstance, { services, gate, callLim
     readBodiesAsText(scope);
     for (const endpoint of endpoints) {
       answerMetadata(scope, endpoint, services);
-      if (endpoint.isOn) answerMessages(scope, endpoint, services, servers, callLimits);
+      if (endpoint.isOn) answerMessages(scope, endpoint, { services, servers, callLimits, onAgentAnswered });
       else scope.all(endpoint.path, (_request, reply) => reply.code(404).send());
     }
   });
@@ -70,14 +72,15 @@ function answerMetadata(scope: FastifyInstance, { path, isOn }: Endpoint, { addr
   });
 }
 
+interface Answering extends Pick<McpDoor, 'services' | 'callLimits' | 'onAgentAnswered'> {
+  readonly servers: Servers;
+}
+
 function answerMessages(
   scope: FastifyInstance,
-  endpoint: Endpoint,
-  services: Services,
-  servers: Servers,
-  callLimits: CallLimits,
+  { path, takes }: Endpoint,
+  { services, servers, callLimits, onAgentAnswered }: Answering,
 ): void {
-  const { path, takes } = endpoint;
   const { identity, address, settings } = services;
   const callers = new WeakMap<FastifyRequest, Caller>();
 
@@ -108,6 +111,7 @@ function answerMessages(
     if (message.kind === 'refused') return send(reply, message.status, message.body);
     const { era, request: asked, call } = message;
     const answer = await servers[era].ask(asked, { caller, call, signal: goneSignal(reply) });
+    if (caller.principal.kind === 'agent') onAgentAnswered();
     const isUnknownMethod = 'error' in answer && answer.error.code === rpc.methodNotFound;
     return send(reply, era === 'self_contained' && isUnknownMethod ? 404 : 200, answer);
   });
@@ -131,14 +135,19 @@ function refuse(reply: FastifyReply, status: number): FastifyReply {
   return send(reply, status, errorBody(null, rpc.invalidRequest));
 }
 
-/** What Fastify refuses of a body; a fault of ours has no other words. */
+const statuses: Readonly<Record<string, number>> = {
+  too_large: 413,
+  invalid_input: 415,
+  too_many_requests: 429,
+  unavailable: 503,
+};
+
+/** What is refused of a body, or of too many; a fault of ours has no other words. */
 function refuseByError(error: unknown, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { code } = refusalOf(error);
-  const statuses: Readonly<Record<string, number>> = { too_large: 413, invalid_input: 415, unavailable: 503 };
+  const { code, retryAfterMs } = refusalOf(error);
+  if (retryAfterMs !== undefined) reply.header('retry-after', Math.ceil(retryAfterMs / 1000));
   const status = statuses[code] ?? 500;
-  return status === 500 || status === 503
-    ? send(reply, status, errorBody(null, rpc.internalError))
-    : refuse(reply, status);
+  return status < 500 ? refuse(reply, status) : send(reply, status, errorBody(null, rpc.internalError));
 }
 
 function send(reply: FastifyReply, status: number, body: unknown): FastifyReply {

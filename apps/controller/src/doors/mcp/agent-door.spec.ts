@@ -1,0 +1,40 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { agentCreate, exposureSet, grantAdd, grantRevoke } from '#contracts';
+import { type Answer, aController, type TestController } from '../../../../../test/support/a-controller.js';
+import { agentToken, postMessage, toolResultOf } from '../../../../../test/support/mcp-client.js';
+import { modern } from '../../../../../test/support/mcp-messages.js';
+
+let farm: TestController;
+let agent: string;
+let token: string;
+
+beforeAll(async () => {
+  farm = await aController();
+  const made = await farm.admin.call(agentCreate, { name: 'puppet', kinds: ['mail'] }, { confirm: true });
+  agent = made.agent_id;
+  token = await agentToken(farm, made);
+});
+
+const call = (name: string, input: object = {}): Promise<Answer> => {
+  const { headers, body } = modern('tools/call', { name, arguments: input });
+  return postMessage(`${farm.url}/mcp/agent`, token, body, headers);
+};
+const hidden = JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32_602, message: 'not available' } });
+
+describe('the door of agents', () => {
+  it('A5.1 A4.6 off, never and not granted are one answer; a grant counts from the next call on, and its end, too', async () => {
+    await farm.admin.call(exposureSet, { target: 'worker_list', offered: 'off' }, { confirm: true });
+    await farm.admin.call(grantAdd, { agent, target: 'worker_list' }, { confirm: true });
+    for (const name of ['worker_list', 'exposure_set', 'task_search', 'no_such_tool'])
+      expect([name, (await call(name)).text]).toEqual([name, hidden]);
+    await farm.admin.call(grantAdd, { agent, target: 'task_search' }, { confirm: true });
+    expect(toolResultOf(await call('task_search')).structuredContent).toMatchObject({ kind: 'result' });
+    await farm.admin.call(grantRevoke, { agent, target: 'task_search' }, { confirm: true });
+    expect((await call('task_search')).text).toBe(hidden);
+  });
+
+  it('A8.8 an agent that obeys a text that it was given still widens nothing', async () => {
+    for (const name of ['exposure_set', 'grant_add', 'agent_create', 'worker_invite', 'service_token_create'])
+      expect((await call(name, { target: 'exposure_set', offered: 'on', agent })).text).toBe(hidden);
+  });
+});
