@@ -6,7 +6,7 @@ import type { QueueContext } from './context.js';
 import { fail } from './fail.js';
 import { heartbeat } from './heartbeat.js';
 import { list } from './list.js';
-import { cancel, redrive, requeue } from './operate.js';
+import { cancel, lockJob, redrive, requeue } from './operate.js';
 import type { Queue, QueueOptions } from './queue.js';
 import { releaseHolder } from './release.js';
 import { close, endQueued, flagEnd, hold, release, unflagPause } from './scope.js';
@@ -57,6 +57,9 @@ export function openQueue(options: QueueOptions): Queue {
     signalOutcomes: (queries, job_id) => queries.all(queueSql.signalOutcomes, { job_id }),
     releaseHolder: (tx, holder, note) => releaseHolder(context, tx, holder, note),
     requeue: (tx, job) => requeue(context, tx, job),
+    async lock(tx, job) {
+      await lockJob(context, tx, job);
+    },
     cancel: (tx, job) => cancel(context, tx, job),
     redrive: (tx, job) => redrive(context, tx, job),
     list,

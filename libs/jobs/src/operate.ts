@@ -51,7 +51,8 @@ export async function redrive(context: QueueContext, tx: Transaction, id: string
   return alive?.state ?? job.state;
 }
 
-async function lockJob(context: QueueContext, tx: Transaction, id: string): Promise<JobRow> {
+/** Scope first, then the job (H12). Errors: `not_found`. */
+export async function lockJob(context: QueueContext, tx: Transaction, id: string): Promise<JobRow> {
   const found = await tx.first(leaseSql.find, { job_id: id });
   if (found) await lockScope(context, tx, found);
   const job = found && (await tx.first(leaseSql.lock, { job_id: id }));

@@ -189,6 +189,8 @@ export interface Queue {
 
   /** Takes all leases of a holder that is refused from now on; answers the jobs (A12.12). */
   releaseHolder(tx: Transaction, holder: string, note: string): Promise<readonly string[]>;
+  /** What the three below lock first: for who looks before they act. Errors: `not_found`. */
+  lock(tx: Transaction, job: string): Promise<void>;
   /** Takes a lease away and queues the job at once. Errors: `not_found`, `not_resumable`. */
   requeue(tx: Transaction, job: string): Promise<JobState>;
   /** A job without a scope. Errors: `not_found`, `conflict`. */

@@ -71,6 +71,11 @@ export interface Teams {
     /** At a controller's start. */
     insertStarters(tx: Transaction): Promise<void>;
     import(tx: Transaction, input: InputOf<typeof workflowImport>): Promise<OutputOf<typeof workflowImport>>;
+    /** What a publication would make current; nothing where the document does not hold. */
+    previewImport(tx: Transaction, input: InputOf<typeof workflowImport>): Promise<Preview>;
+    lockImport(tx: Transaction, input: InputOf<typeof workflowImport>): Promise<void>;
+    /** Keeps its current revision what it is; nothing where there is none. */
+    lock(tx: Transaction, workflow: string): Promise<void>;
     search(tx: Transaction, input: InputOf<typeof workflowSearch>): Promise<OutputOf<typeof workflowSearch>>;
     get(tx: Transaction, input: InputOf<typeof workflowGet>): Promise<OutputOf<typeof workflowGet>>;
   };
@@ -84,11 +89,14 @@ export interface Teams {
     list(tx: Transaction, input: InputOf<typeof repoList>): Promise<OutputOf<typeof repoList>>;
     /** @throws not_found, conflict (a Task needs it) */
     remove(tx: Transaction, name: string): Promise<void>;
+    lock(tx: Transaction, name: string): Promise<void>;
     previewRemoval(tx: Transaction, name: string): Promise<Preview>;
   };
   readonly tasks: {
     /** Disk, outside any transaction: what is to be warned of the source. */
     prepareStart(input: InputOf<typeof taskStart>): Promise<readonly string[]>;
+    /** Of the workflow and repository that are named. @throws not_found */
+    previewStart(tx: Transaction, input: InputOf<typeof taskStart>): Promise<Preview>;
     start(
       tx: Transaction,
       actor: Actor,
@@ -99,6 +107,8 @@ export interface Teams {
     prepareView(task: string): Promise<PreparedView>;
     get(tx: Transaction, input: InputOf<typeof taskGet>, prepared: PreparedView): Promise<OutputOf<typeof taskGet>>;
     search(tx: Transaction, input: InputOf<typeof taskSearch>): Promise<OutputOf<typeof taskSearch>>;
+    /** Locks the Task, first of all locks (H12). @throws not_found */
+    lock(tx: Transaction, task: string): Promise<void>;
     control(tx: Transaction, actor: Actor, input: InputOf<typeof taskControl>): Promise<OutputOf<typeof taskControl>>;
     /** What the action would do, for who must confirm it. @throws not_found, conflict */
     previewControl(tx: Transaction, input: InputOf<typeof taskControl>): Promise<Preview>;
@@ -128,6 +138,8 @@ export interface Teams {
     /** Git, outside any transaction. @throws not_found */
     diff(input: InputOf<typeof taskDiff>): Promise<OutputOf<typeof taskDiff>>;
     /** The origin, outside any transaction; safe to repeat (A12.22). */
+    /** What would stand at the origin. @throws not_found, conflict */
+    previewPush(tx: Transaction, input: InputOf<typeof taskPush>): Promise<Preview>;
     push(pusher: Pusher, input: InputOf<typeof taskPush>, signal: AbortSignal): Promise<OutputOf<typeof taskPush>>;
   };
   readonly members: {

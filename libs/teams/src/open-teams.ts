@@ -13,6 +13,7 @@ import { addMember, removeMember, updateMember } from './member/replan-team.js';
 import { reportCheckpoint } from './member/report-checkpoint.js';
 import { setPlan } from './member/set-plan.js';
 import { diffTask } from './out/diff-task.js';
+import { previewPush } from './out/preview-push.js';
 import { pushTask } from './out/push-task.js';
 import type { TeamParts } from './parts.js';
 import { openRoads } from './roads/open-roads.js';
@@ -21,19 +22,21 @@ import { askOrigin, tellCheck } from './source/check-repository.js';
 import { warnOfRef } from './source/find-base.js';
 import { listRepositories } from './source/list-repositories.js';
 import { expireMirrors } from './source/mirrors.js';
-import { previewRemoval, removeRepository } from './source/remove-repository.js';
+import { lockRepository, previewRemoval, removeRepository } from './source/remove-repository.js';
 import { attentionSql, taskSql } from './sql.js';
 import { controlTask, previewControl } from './task/control-task.js';
 import { expireSources } from './task/expire-sources.js';
+import { lockTaskOnly } from './task/lock-task.js';
 import { noteMissingMachines } from './task/missing-machines.js';
 import { TaskPreparation } from './task/prepare-tasks.js';
 import { readEvents, waitForNews } from './task/read-events.js';
 import { prepareView, readView } from './task/read-view.js';
 import { retestLanes } from './task/retest-lanes.js';
 import { searchTasks } from './task/search-tasks.js';
-import { startTask } from './task/start-task.js';
+import { previewStart, startTask } from './task/start-task.js';
 import { joinWaves } from './wave/join-waves.js';
-import { getWorkflow, importWorkflow, searchWorkflows } from './workflow/catalogue.js';
+import { getWorkflow, importWorkflow, lockImport, previewImport, searchWorkflows } from './workflow/catalogue.js';
+import { lockWorkflow } from './workflow/publish.js';
 import { insertStarters } from './workflow/starters.js';
 
 /** The team runtime over its parts. Open the queue with `dispatchKind` next. */
@@ -46,6 +49,9 @@ export function openTeams(parts: TeamParts): Teams {
     workflows: {
       insertStarters,
       import: (tx, input) => importWorkflow(parts, tx, input),
+      previewImport,
+      lockImport,
+      lock: lockWorkflow,
       search: searchWorkflows,
       get: getWorkflow,
     },
@@ -56,14 +62,17 @@ export function openTeams(parts: TeamParts): Teams {
       check: tellCheck,
       list: listRepositories,
       remove: (tx, name) => removeRepository(parts, tx, name),
+      lock: lockRepository,
       previewRemoval,
     },
     tasks: {
       prepareStart: (input) => warnOfRef(parts, input),
+      previewStart,
       start: (tx, actor, input, warned) => startTask(parts, tx, actor, input, warned),
       prepareView: (task) => prepareView(parts, task),
       get: (tx, input, prepared) => readView(parts, tx, input, prepared),
       search: searchTasks,
+      lock: lockTaskOnly,
       control: (tx, actor, input) => controlTask(parts, tx, actor, input),
       previewControl,
       waitForNews: (input, signal) => waitForNews(parts, input, signal),
@@ -89,6 +98,7 @@ export function openTeams(parts: TeamParts): Teams {
     commands: { readOutput: (input) => readOutput(parts, input) },
     out: {
       diff: (input) => diffTask(parts, input),
+      previewPush,
       push: (pusher, input, signal) => pushTask(parts, pusher, input, signal),
     },
     members: {

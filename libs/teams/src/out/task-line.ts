@@ -1,7 +1,11 @@
 import { FarmError } from '#contracts';
-import type { TeamParts } from '../parts.js';
+import type { Queries } from '#store';
 import type { TaskRow } from '../rows.js';
 import { assignmentSql, taskSql } from '../sql.js';
+
+interface Reading {
+  readonly database: Queries;
+}
 
 /** What a Task has made so far. */
 export interface TaskLine {
@@ -11,7 +15,7 @@ export interface TaskLine {
 }
 
 /** @throws not_found */
-export async function lineOf(parts: Pick<TeamParts, 'database'>, id: string): Promise<TaskLine> {
+export async function lineOf(parts: Reading, id: string): Promise<TaskLine> {
   const task = await parts.database.first(taskSql.read, { task: id });
   if (!task) throw new FarmError('not_found', 'There is no such Task.');
   if (task.root_assignment === null) return { task, line: undefined };
@@ -21,7 +25,7 @@ export async function lineOf(parts: Pick<TeamParts, 'database'>, id: string): Pr
 
 /** D7: where nothing changed there is nothing to bring anywhere. @throws not_found */
 export async function changedLineOf(
-  parts: Pick<TeamParts, 'database'>,
+  parts: Reading,
   id: string,
 ): Promise<{ readonly task: TaskRow; readonly base: string; readonly head: string }> {
   const { task, line } = await lineOf(parts, id);

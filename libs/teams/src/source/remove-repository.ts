@@ -26,6 +26,11 @@ export async function removeRepository(parts: TeamParts, tx: Transaction, name: 
   if (mirror !== undefined) tx.afterCommit(() => void removeMirror(parts, mirror).catch(() => undefined));
 }
 
+/** @throws FarmError not_found */
+export async function lockRepository(tx: Transaction, name: string): Promise<void> {
+  if (!(await tx.first(repositorySql.lock, { name }))) throw unknownRepository();
+}
+
 export async function previewRemoval(tx: Transaction, name: string): Promise<Preview> {
   const row = await tx.first(repositorySql.find, { name });
   if (!row) throw unknownRepository();

@@ -1,12 +1,13 @@
-import { FarmError, type InputOf, limits, newTaskId, type OutputOf, type taskStart } from '#contracts';
+import { FarmError, type InputOf, limits, newTaskId, type OutputOf, type Preview, type taskStart } from '#contracts';
 import type { Transaction } from '#store';
 import type { Machine } from '../account/choose-account.js';
 import { missingProviders } from '../account/missing-providers.js';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskSettings } from '../rows.js';
+import { unknownRepository } from '../source/check-repository.js';
 import { type NamedSource, nameSource } from '../source/name-source.js';
-import { sourceSql, taskSql, workflowSql } from '../sql.js';
+import { repositorySql, sourceSql, taskSql, workflowSql } from '../sql.js';
 import { record } from './events.js';
 
 /**
@@ -60,6 +61,28 @@ export async function startTask(
     ...missingProviders(content, machines, { provider, account, pool, labels }),
   ];
   return { task_id: id, status: 'preparing', ...(warnings.length === 0 ? {} : { warnings }) };
+}
+
+/** Which revision would work on what: the prompt is its caller's own. @throws not_found */
+export async function previewStart(
+  tx: Transaction,
+  { workflow_id, repository, source, pool, labels }: InputOf<typeof taskStart>,
+): Promise<Preview> {
+  const { revision_no } = await pinWorkflow(tx, workflow_id);
+  const named =
+    repository?.name === undefined ? undefined : await tx.first(repositorySql.find, { name: repository.name });
+  if (repository?.name !== undefined && !named) throw unknownRepository();
+  const from = named?.name ?? repository?.url ?? source.kind;
+  return {
+    summary: `Starts a Task with the workflow ${workflow_id}`,
+    changes: [
+      {
+        id: 'task',
+        before: null,
+        after: { workflow_id, revision_no, source: from, ref: repository?.ref ?? null, pool, labels },
+      },
+    ],
+  };
 }
 
 /** As the attention item `no_machine` says it later. */

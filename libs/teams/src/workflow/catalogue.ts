@@ -2,6 +2,7 @@ import {
   FarmError,
   type InputOf,
   type OutputOf,
+  type Preview,
   WorkflowDocument,
   type workflowGet,
   type workflowImport,
@@ -13,7 +14,7 @@ import { decodeCursor, encodeCursor } from '../cursor.js';
 import type { TeamParts } from '../parts.js';
 import { workflowSql } from '../sql.js';
 import { parseWorkflow } from './parse-workflow.js';
-import { publishWorkflow } from './publish.js';
+import { lockWorkflow, previewPublication, publishWorkflow } from './publish.js';
 
 /** Checks a document and publishes it; what is wrong is an answer, all of it at once. */
 export async function importWorkflow(
@@ -30,6 +31,18 @@ export async function importWorkflow(
     provider: parts.defaultProvider ?? 'scripted',
   });
   return { accepted: true, ...published, ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
+}
+
+/** What `importWorkflow` would do: nothing, where the document does not hold. */
+export async function previewImport(tx: Transaction, input: InputOf<typeof workflowImport>): Promise<Preview> {
+  const parsed = parseWorkflow(input.document);
+  if (parsed.ok) return previewPublication(tx, parsed.document);
+  return { summary: 'Publishes nothing: the document does not hold', changes: [] };
+}
+
+export async function lockImport(tx: Transaction, input: InputOf<typeof workflowImport>): Promise<void> {
+  const parsed = parseWorkflow(input.document);
+  if (parsed.ok) await lockWorkflow(tx, parsed.document.id);
 }
 
 export async function searchWorkflows(

@@ -39,15 +39,17 @@ const putsBack: Access = { catalogue: 'operator', class: 'mutate', ceiling: 'off
 
 /** Takes work from a machine that may be doing it: a person means it. */
 export const queueRequeueOperation = operation(queueRequeue, putsBack, {
+  lock: ({ job_id }, { services }, tx) => services.queue.lock(tx, job_id),
   preview: ({ job_id }, call, tx) =>
-    proposalOf(call, tx, job_id, 'queued', 'Takes the lease away and queues the job again'),
+    previewOf(call, tx, job_id, 'queued', 'Takes the lease away and queues the job again'),
   async run({ job_id }, _, { services }, tx) {
     return { job_id, state: await services.queue.requeue(tx, job_id) };
   },
 });
 
 export const queueCancelOperation = operation(queueCancel, putsBack, {
-  preview: ({ job_id }, call, tx) => proposalOf(call, tx, job_id, 'cancelled', 'Cancels the job'),
+  lock: ({ job_id }, { services }, tx) => services.queue.lock(tx, job_id),
+  preview: ({ job_id }, call, tx) => previewOf(call, tx, job_id, 'cancelled', 'Cancels the job'),
   async run({ job_id }, _, { services }, tx) {
     return { job_id, state: await services.queue.cancel(tx, job_id) };
   },
@@ -58,7 +60,8 @@ export const queueRedriveOperation = operation(
   queueRedrive,
   { ...putsBack, consent: 'implied', destructive: false },
   {
-    preview: ({ job_id }, call, tx) => proposalOf(call, tx, job_id, 'queued', 'Gives the job another life'),
+    lock: ({ job_id }, { services }, tx) => services.queue.lock(tx, job_id),
+    preview: ({ job_id }, call, tx) => previewOf(call, tx, job_id, 'queued', 'Gives the job another life'),
     async run({ job_id }, _, { services }, tx) {
       return { job_id, state: await services.queue.redrive(tx, job_id) };
     },
@@ -98,7 +101,8 @@ export const quotaSetOperation = operation(
   },
 );
 
-async function proposalOf(
+/** The lease is of the picture: what another holds by now is another thing to take away. */
+async function previewOf(
   call: Call<Services>,
   tx: Transaction,
   id: string,
@@ -107,7 +111,7 @@ async function proposalOf(
 ): Promise<Preview> {
   const job = await call.services.queue.find(tx, id);
   if (!job) throw new FarmError('not_found', 'There is no such job');
-  return { summary, changes: [{ id, before: { state: job.state }, after: { state: after } }] };
+  return { summary, changes: [{ id, before: { state: job.state, epoch: job.epoch }, after: { state: after } }] };
 }
 
 function viewOf(job: JobRow & { readonly leases: readonly PastLease[] }, accounts: readonly AccountState[]) {

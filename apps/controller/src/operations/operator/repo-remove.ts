@@ -6,6 +6,7 @@ export const repoRemoveOperation = operation(
   repoRemove,
   { catalogue: 'admin', class: 'mutate', ceiling: 'never', consent: 'ask' },
   {
+    lock: ({ name }, { services }, tx) => services.teams.repositories.lock(tx, name),
     preview: ({ name }, { services }, tx) => services.teams.repositories.previewRemoval(tx, name),
     async run({ name }, _, { services }, tx) {
       await services.teams.repositories.remove(tx, name);

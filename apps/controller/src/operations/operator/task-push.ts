@@ -1,4 +1,6 @@
 import { taskPush } from '#contracts';
+import { type Call, callerOf } from '#gate';
+import type { Services } from '../../farm.js';
 import { operation } from '../../operation.js';
 
 /**
@@ -9,12 +11,16 @@ export const taskPushOperation = operation(
   taskPush,
   { catalogue: 'operator', class: 'mutate', ceiling: 'on', consent: 'implied' },
   {
-    prepare: (input, { services, principal, signal }) =>
-      services.teams.out.push({ principal: principal.id, isPerson: principal.kind === 'person' }, input, signal),
-    preview: async ({ task_id, pull_request }) => ({
-      summary: `Pushes the branch of ${task_id} to its origin${pull_request ? ' and opens a pull request' : ''}`,
-      changes: [{ id: task_id, before: null, after: { pushed: true } }],
-    }),
+    prepare: (input, call) => call.services.teams.out.push(pusherOf(call), input, call.signal),
+    actsInPrepare: true,
+    lock: ({ task_id }, { services }, tx) => services.teams.tasks.lock(tx, task_id),
+    preview: (input, { services }, tx) => services.teams.out.previewPush(tx, input),
     run: async (_, answer) => answer,
   },
 );
+
+/** A person at a door of people: neither their assistant nor a service token approves anything (A1.4, H39). */
+function pusherOf({ principal, door }: Call<Services>) {
+  const isPerson = callerOf(principal, door).class === 'user' && principal.kind === 'person' && !principal.service;
+  return { principal: principal.id, isPerson };
+}

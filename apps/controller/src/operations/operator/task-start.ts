@@ -6,10 +6,8 @@ export const taskStartOperation = operation(
   taskStart,
   { catalogue: 'operator', class: 'mutate', ceiling: 'on', consent: 'implied', destructive: false },
   {
-    preview: async ({ workflow_id }) => ({
-      summary: `Starts a Task with the workflow ${workflow_id}`,
-      changes: [{ id: 'task', before: null, after: { workflow_id } }],
-    }),
+    lock: ({ workflow_id }, { services }, tx) => services.teams.workflows.lock(tx, workflow_id),
+    preview: (input, { services }, tx) => services.teams.tasks.previewStart(tx, input),
     prepare: (input, { services }) => services.teams.tasks.prepareStart(input),
     run: (input, warned, { services, principal }, tx) =>
       services.teams.tasks.start(tx, { principal: principal.id }, input, warned),

@@ -5,10 +5,8 @@ export const workflowImportOperation = operation(
   workflowImport,
   { catalogue: 'operator', class: 'mutate', ceiling: 'on', consent: 'implied', destructive: false, idempotent: true },
   {
-    preview: async () => ({
-      summary: 'Checks the workflow document and publishes it if it holds',
-      changes: [{ id: 'workflow', before: null, after: { published: true } }],
-    }),
+    lock: (input, { services }, tx) => services.teams.workflows.lockImport(tx, input),
+    preview: (input, { services }, tx) => services.teams.workflows.previewImport(tx, input),
     run: (input, _, { services }, tx) => services.teams.workflows.import(tx, input),
   },
 );
