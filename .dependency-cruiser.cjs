@@ -14,6 +14,7 @@ module.exports = {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     only('libs/contracts', []),
+    only('libs/plugin-sdk', []),
     only('libs/store', ['contracts']),
     only('libs/git', ['contracts']),
     only('libs/gate', ['contracts', 'store']),

@@ -80,6 +80,7 @@ export async function startController(
     tellsPassword: tellsFirstPassword,
   });
   await database.transaction((tx) => services.teams.workflows.insertStarters(tx));
+  await services.plugins.start();
   door.opened();
   const sweeps = startSweeps({ services, door, onFault });
   services.preparing.listen(() => sweeps.ringTeams());
@@ -90,6 +91,7 @@ export async function startController(
     claims.close();
     await closeDoors(app);
     await sweeps.stop();
+    await services.plugins.close();
     await services.teams.close();
     await bell.close();
     await database.close();

@@ -6,11 +6,11 @@ import {
   type FarmKeys,
   FirstBeats,
   Identity,
+  LiveRegistry,
   Metrics,
   type MintNats,
   openFarmKeys,
   type Registry,
-  registryOf,
 } from '#gate';
 import { openQueue, type Queue } from '#jobs';
 import {
@@ -31,6 +31,7 @@ import { withoutCredentials } from './configuration/setting-table.js';
 import type { NatsSettings, Settings } from './configuration/settings.js';
 import { migrations } from './migrations.js';
 import { operations } from './operations/catalogue.js';
+import { PluginHost } from './plugins/plugin-host.js';
 import { Ringer } from './rings/ringer.js';
 import { WaitingClaims } from './rings/waiting-claims.js';
 import { Wake } from './rings/wake.js';
@@ -59,6 +60,7 @@ export interface Services {
   readonly ringer: Ringer;
   readonly firstBeats: FirstBeats;
   readonly audit: AuditLog;
+  readonly plugins: PluginHost;
   /** A Task waits to be prepared. */
   readonly preparing: Wake;
   /** A Wave waits to be joined. */
@@ -98,6 +100,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     publicUrl: () => address.publicUrl,
     ...(mintNats && { mintNats }),
   });
+  const registry = new LiveRegistry<Services>(operations);
   const claims = new WaitingClaims();
   const bell = openFarmBell(settings, log, claims);
   const objects = openObjects(join(settings.data, 'objects'));
@@ -133,7 +136,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     database,
     queue,
     identity,
-    registry: registryOf(operations),
+    registry,
     teams,
     bell,
     objects,
@@ -145,6 +148,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     claims,
     ringer,
     firstBeats: new FirstBeats(),
+    plugins: new PluginHost({ plugins: settings.plugins, data: settings.data, log, registry }),
     audit: new AuditLog({ database, key: keys.audit, folder: keysFolder }),
     preparing,
     joining,

@@ -77,6 +77,7 @@ export const errorCodes = {
   invalid_workflow: code('caller', 422, 2, 'The workflow document does not hold'),
   // the farm
   unavailable: code('nobody', 503, 7, 'The farm is not ready'),
+  plugin_failed: code('admin', 502, 1, 'The plugin failed'),
   timeout: code('nobody', 504, 7, 'It took too long'),
   misconfigured: code('admin', 500, 1, 'The configuration does not hold'),
   port_taken: code('admin', 500, 1, 'The port is taken'),

@@ -173,6 +173,7 @@ export {
   sessionRevoke,
   whoami,
 } from './persons.js';
+export { PluginView, pluginList } from './plugins.js';
 export { problemTypes } from './problems.js';
 export { Change, ConfirmedReceipt, type Preview, Proposal } from './proposal.js';
 export { addChild, MemberPatch, NewMember, ReplanResult, removeChild, updateChild } from './replan.js';

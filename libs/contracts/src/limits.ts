@@ -197,6 +197,17 @@ export const limits = {
   mcpResultBytes: 256_000,
   mcpResultLeastBytes: 4_096,
   mcpResultMostBytes: 16 * 1024 ** 2,
+  // plugins
+  pluginTimeoutMs: 30_000,
+  pluginTimeoutMostSeconds: 600,
+  pluginPreviewMs: 5_000,
+  /** Before a plugin that was told to stop is ended. */
+  pluginGraceMs: 2_000,
+  pluginStartMs: 10_000,
+  pluginPingMs: 10_000,
+  /** Pause before a plugin is started again, doubled each time, and the longest one. */
+  pluginRestartMs: 1_000,
+  pluginRestartMostMs: 60_000,
   // doors
   /** Of one person or agent at one controller. */
   callsPerMinute: 6_000,

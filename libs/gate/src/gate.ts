@@ -19,6 +19,7 @@ import { invalidInput } from './input-errors.js';
 import type { InputHasher } from './keys/farm-keys.js';
 import type { Metrics } from './metrics.js';
 import type { Attempt, Call, Operation, ReadInput, SharedCall } from './operation.js';
+import { actOutside } from './outside-effect.js';
 import { callerOf, type Door, type JobClaims, type Principal } from './principal.js';
 import type { Registry } from './registry.js';
 
@@ -209,7 +210,7 @@ class OpenGate<Services> implements Gate<Services> {
   private async run(running: Running<Services>): Promise<unknown> {
     const { operation, call, trail } = running;
     try {
-      const output = await this.untilFinal(running);
+      const output = await (isOutside(operation) ? this.actOutside(running) : this.untilFinal(running));
       this.calls.add({ operation: operation.name, outcome: 'ok' });
       return output;
     } catch (error) {
@@ -221,6 +222,12 @@ class OpenGate<Services> implements Gate<Services> {
       if (isAudited(operation)) await this.auditFailure(trail, failure.code);
       throw failure;
     }
+  }
+
+  private actOutside(running: Running<Services>): Promise<unknown> {
+    const { database, inputs } = this.options;
+    const needs = { database, inputs, access: this.access, confirmations: this.confirmations };
+    return actOutside(needs, { ...running, receipt: receiptOf(running.operation, running.call) });
   }
 
   private async untilFinal(running: Running<Services>): Promise<unknown> {
@@ -245,16 +252,11 @@ class OpenGate<Services> implements Gate<Services> {
 
   /** What was confirmed is compared with what would be done now, before any of it is done (A6.16). */
   private async prepare(running: Running<Services>): Promise<(tx: Transaction) => Promise<Attempt>> {
-    const { operation, read, call, consent } = running;
+    const { read, call, consent } = running;
     if (!consent) return await read.prepare(call);
-    const check = (tx: Transaction) => this.confirmations.check(tx, consent, running);
-    if (operation.actsInPrepare) {
-      await this.options.database.transaction(check);
-      return await read.prepare(call);
-    }
     const work = await read.prepare(call);
     return async (tx) => {
-      await check(tx);
+      await this.confirmations.check(tx, consent, running);
       return await work(tx);
     };
   }
@@ -367,6 +369,11 @@ function misplacedConsent({ principal, door, confirm, confirmationToken }: GateC
 /** A lease's end is told by machines that come and go: theirs are not undone (T14). */
 function hasGone({ access }: Operation<unknown>, { signal }: Call<unknown>): boolean {
   return access.class === 'mutate' && signal.aborted;
+}
+
+/** A change that is made elsewhere: no rollback of ours takes it back. */
+function isOutside({ access, actsInPrepare }: Operation<unknown>): boolean {
+  return access.class === 'mutate' && actsInPrepare;
 }
 
 /** Mutations that were let through, and what always is (A7.6). */

@@ -48,6 +48,9 @@ export {
   operationFor,
   type Rule,
 } from './operation.js';
+export { LiveRegistry } from './plugins/live-registry.js';
+export { PluginManifest, PluginName } from './plugins/manifest.js';
+export { type PluginAsk, type PluginPort, pluginOperations } from './plugins/plugin-operations.js';
 export {
   type AgentPrincipal,
   type CallerIdentity,

@@ -88,7 +88,7 @@ export interface Rule<Services, Input, Output, Prepared> {
   prepare?(input: Input, call: Call<Services>): Promise<Prepared>;
   lock?(input: Input, call: Call<Services>, tx: Transaction): Promise<void>;
   preview?(input: Input, call: Call<Services>, tx: Transaction): Promise<Preview>;
-  /** The effect is had in `prepare`: what was proposed is compared before it, and not in the transaction after it. */
+  /** The effect is had in `prepare`, outside of our database: announced in the audit before it, told after it (A7.8). */
   readonly actsInPrepare?: true;
   run(input: Input, prepared: Prepared, call: Call<Services>, tx: Transaction): Promise<Output>;
   /** An answer that may wait for a better one: what to wait for, outside any transaction, before `run` is tried again. */

@@ -42,6 +42,7 @@ const groups: Readonly<Record<string, string>> = {
   session: 'Where you are logged in.',
   'service-token': 'Tokens for scripts and MCP clients.',
   key: 'The keys that sign tokens.',
+  plugin: 'Operations that others have written, in processes of their own.',
   provider: "The agents that this machine's worker can run.",
 };
 

@@ -14,7 +14,7 @@ export async function applyAllowedTable(
     allowed: mcp.allowed,
     liftNever: operations.liftNever,
     registry,
-    plugins: [],
+    plugins: settings.plugins.map(({ name }) => name),
     configHash: configuration.hash,
     generation: configuration.generation,
   });

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { canonicalJson, FarmError } from '#contracts';
 import { type AllowedTable, readAllowed } from './allowed-table.js';
+import { readPlugins } from './plugin-tables.js';
 import { SettingReader } from './setting-reader.js';
 import { secretTable, settingTable } from './setting-table.js';
 import type { NatsSettings, Settings } from './settings.js';
@@ -33,6 +34,7 @@ export async function readSettings(environment: NodeJS.ProcessEnv): Promise<Sett
     sources: await readSources(reader),
     operations: readOperations(reader),
     api: readApi(reader),
+    plugins: readPlugins(reader),
   };
   const generation = reader.read(settingTable.generation);
   const mcp = readAllowed(reader);

@@ -25,6 +25,7 @@ export interface Settings {
   readonly operations: OperationSettings;
   readonly api: ApiSettings;
   readonly mcp: McpSettings;
+  readonly plugins: readonly PluginSettings[];
   readonly configuration: Configuration;
 }
 
@@ -65,6 +66,19 @@ interface ApiSettings {
 interface McpSettings {
   /** `[mcp.allowed]`: owns its rows (A3c.2). */
   readonly allowed: Readonly<Record<string, boolean>>;
+}
+
+/** `[plugins.<name>]`. */
+export interface PluginSettings {
+  readonly name: string;
+  /** Program and arguments; `node` is the controller's own. */
+  readonly command: readonly string[];
+  /** Folders that it may read beside the system's programs and the folders of its own files. */
+  readonly reads: readonly string[];
+  /** Whether it may reach the network. */
+  readonly network: boolean;
+  /** Of one call. */
+  readonly timeoutMs: number;
 }
 
 /** Where the settings came from. */

@@ -60,6 +60,12 @@ export class AuditTrail implements AuditNotes {
     this.rows = [...this.rows, { operation, lease }];
   }
 
+  /** Before an effect that can not be rolled back: whatever becomes of us, the audit says that it was begun (A7.8). */
+  async writeIntent(tx: Transaction): Promise<void> {
+    const intent = this.row({ operation: this.call.operation }, 'intent');
+    await tx.run(gateSql.audit, columnsOf([intent], this.hasher.keyId));
+  }
+
   /** In its own transaction, after the rollback (A7.7). */
   async writeFailure(queries: Queries, code: FarmErrorCode): Promise<void> {
     const failed = this.row({ operation: this.call.operation }, code === 'cancelled' ? code : `error:${code}`);

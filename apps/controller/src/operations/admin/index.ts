@@ -23,6 +23,7 @@ import {
   personResetPasswordOperation,
   personSetRoleOperation,
 } from './persons.js';
+import { pluginListOperation } from './plugins.js';
 import {
   jobSubmitOperation,
   queueCancelOperation,
@@ -67,6 +68,7 @@ export const adminOperations: readonly Operation<Services>[] = [
   approvalDecideOperation,
   auditListOperation,
   auditVerifyOperation,
+  pluginListOperation,
   whoamiOperation,
   personListOperation,
   personCreateOperation,
