@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
@@ -172,12 +172,25 @@ const outcomes = async (operation: string) =>
   (await farm.admin.call(auditList, { operation })).entries.map(({ outcome }) => outcome);
 const operationsNow = async () => (await farm.admin.ask('plugin_list', {})).text;
 
+/** Lives of a plugin at this moment, its walls not counted. */
+function processesOf(file: string): number {
+  const lines = readdirSync('/proc').flatMap((pid) => {
+    try {
+      return /^\d+$/.test(pid) ? [readFileSync(`/proc/${pid}/cmdline`, 'utf8')] : [];
+    } catch {
+      return [];
+    }
+  });
+  return lines.filter((line) => line.endsWith(`/${file}\0`) && !line.includes('bwrap')).length;
+}
+
 describe('a plugin', () => {
   it('A11.3 H45 sees neither the farm nor its database, and writes to its own folder alone', async () => {
     const { found } = z.object({ found: z.record(z.string(), z.unknown()) }).parse(resultOf(await ask('odd.look')));
     expect(found).toMatchObject({ database: null, data: 'ENOENT', keys: 'ENOENT', outside: 'EROFS' });
     expect(found.environment).toEqual(['HOME', 'LANG', 'LONGSHORE_PLUGIN_STATE', 'PATH', 'PWD']);
     expect(JSON.stringify(found)).not.toContain(canary);
+    expect(['', 'EACCES']).toContain(found.parent);
     expect(found.processes).toBeLessThan(5);
     expect(found.network).toBe('ECONNREFUSED');
     expect(readdirSync(join(farm.data, 'plugins/odd'))).toEqual(['mine']);
@@ -233,6 +246,7 @@ describe('a plugin', () => {
     expect((await statusOf('odd')).operations).toEqual([]);
     await stateOf('odd', 'up');
     expect((await ask('odd.look')).status).toBe(200);
+    expect(processesOf('odd.mjs')).toBe(1);
   });
 
   it('A11.6 that ends by itself drops out and comes back, and its calls are told', async () => {
