@@ -14,7 +14,7 @@ import { insideWalls } from './walls.js';
  * down      its process ended; it is started again after a pause
  * disabled  it is not started again before the controller is: what is wrong would be wrong again
  */
-export type PluginState = 'starting' | 'up' | 'down' | 'disabled';
+type PluginState = 'starting' | 'up' | 'down' | 'disabled';
 
 export interface PluginStatus {
   readonly name: string;
