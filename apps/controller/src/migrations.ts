@@ -8,7 +8,14 @@ import {
 } from '#gate';
 import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
-import { commandRunsMigration, pushesMigration, repositoriesMigration, teamsMigration, usageMigration } from '#teams';
+import {
+  commandRunsMigration,
+  policyMigration,
+  pushesMigration,
+  repositoriesMigration,
+  teamsMigration,
+  usageMigration,
+} from '#teams';
 
 /** The whole schema, step by step. */
 export const migrations: readonly Migration[] = [
@@ -24,6 +31,7 @@ export const migrations: readonly Migration[] = [
   workerRefusesMigration,
   accessMigration,
   gateConsentMigration,
+  policyMigration,
   personsMigration,
   auditSealMigration,
 ];

@@ -26,6 +26,7 @@ export const errorCodes = {
   not_allowed: code('caller', 403, 4, 'The role does not permit this'),
   password_change_required: code('caller', 403, 4, 'The password is for setup only: choose your own with it'),
   csrf_refused: code('caller', 403, 4, "The session's CSRF token is missing or another one"),
+  policy_refused: code('admin', 403, 4, 'The policy of this farm forbids this'),
   send_refused: code('caller', 403, 4, 'Operations of class send are refused'),
   not_found: code('caller', 404, 3, 'There is no such thing'),
   unknown_operation: code('caller', 404, 3, 'There is no such operation'),

@@ -174,6 +174,7 @@ export {
   whoami,
 } from './persons.js';
 export { PluginView, pluginList } from './plugins.js';
+export { Policy, policySet, policyShow } from './policy.js';
 export { problemTypes } from './problems.js';
 export { Change, ConfirmedReceipt, type Preview, Proposal } from './proposal.js';
 export { addChild, MemberPatch, NewMember, ReplanResult, removeChild, updateChild } from './replan.js';

@@ -75,7 +75,7 @@ export const taskStart = contract({
     /** What stands in the way now and may be gone later: a provider that no machine has. */
     warnings: z.array(z.string()).optional(),
   }),
-  errors: ['not_found', 'conflict', 'source_unavailable', 'source_refused', 'idempotency_mismatch'],
+  errors: ['not_found', 'conflict', 'source_unavailable', 'source_refused', 'idempotency_mismatch', 'policy_refused'],
   positional: ['prompt'],
 });
 
@@ -261,7 +261,7 @@ export const taskControl = contract({
     budget: Budget.optional(),
   }),
   output: z.strictObject({ kind: z.enum(['pause', 'resume', 'cancel']), status: TaskStatus }),
-  errors: ['not_found', 'conflict', 'budget_exhausted'],
+  errors: ['not_found', 'conflict', 'budget_exhausted', 'policy_refused'],
   positional: ['task_id', 'action_id'],
 });
 

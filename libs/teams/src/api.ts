@@ -8,6 +8,7 @@ import type {
   InputOf,
   OutputOf,
   openHumanRequest,
+  Policy,
   Preview,
   RepositoryView,
   removeChild,
@@ -30,6 +31,7 @@ import type {
 import type { Kind, Machine } from '#jobs';
 import type { Transaction } from '#store';
 import type { Pusher } from './out/push-task.js';
+import type { PolicyView } from './policy/keep-policy.js';
 import type { Roads } from './roads/roads.js';
 import type { Registrar } from './source/add-repository.js';
 import type { AskedOrigin } from './source/check-repository.js';
@@ -78,6 +80,12 @@ export interface Teams {
     lock(tx: Transaction, workflow: string): Promise<void>;
     search(tx: Transaction, input: InputOf<typeof workflowSearch>): Promise<OutputOf<typeof workflowSearch>>;
     get(tx: Transaction, input: InputOf<typeof workflowGet>): Promise<OutputOf<typeof workflowGet>>;
+  };
+  /** What an admin lets workflows and Tasks ask for at most. */
+  readonly policy: {
+    show(tx: Transaction): Promise<PolicyView>;
+    set(tx: Transaction, by: string, policy: Policy): Promise<PolicyView>;
+    preview(tx: Transaction, policy: Policy): Promise<Preview>;
   };
   readonly repositories: {
     /** Disk, outside any transaction: whether a Task may start from the URL. @throws source_refused, source_unavailable */

@@ -6,6 +6,7 @@ export { repositoriesMigration } from './migrations/0005-repositories.js';
 export { usageMigration } from './migrations/0006-usage.js';
 export { commandRunsMigration } from './migrations/0007-command-runs.js';
 export { pushesMigration } from './migrations/0008-pushes.js';
+export { policyMigration } from './migrations/0016-policy.js';
 export { openTeams } from './open-teams.js';
 export type { TeamParts } from './parts.js';
 export type { FileToSend, LeaseShown, Roads } from './roads/roads.js';

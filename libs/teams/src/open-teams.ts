@@ -16,6 +16,7 @@ import { diffTask } from './out/diff-task.js';
 import { previewPush } from './out/preview-push.js';
 import { pushTask } from './out/push-task.js';
 import type { TeamParts } from './parts.js';
+import { previewPolicy, setPolicy, showPolicy } from './policy/keep-policy.js';
 import { openRoads } from './roads/open-roads.js';
 import { addRepository, readWantedUrl } from './source/add-repository.js';
 import { askOrigin, tellCheck } from './source/check-repository.js';
@@ -54,6 +55,11 @@ export function openTeams(parts: TeamParts): Teams {
       lock: lockWorkflow,
       search: searchWorkflows,
       get: getWorkflow,
+    },
+    policy: {
+      show: showPolicy,
+      set: (tx, by, policy) => setPolicy(parts, tx, by, policy),
+      preview: previewPolicy,
     },
     repositories: {
       prepareAdd: (registrar, input) => readWantedUrl(parts, registrar, input),

@@ -27,6 +27,8 @@ export class CommandFailed extends Error {
 }
 
 const groups: Readonly<Record<string, string>> = {
+  policy: 'The most that workflows and Tasks may ask for.',
+  config: 'The settings of the controller.',
   task: 'Give jobs to teams, watch them, fetch what they made.',
   workflow: 'The teams that Tasks are given to.',
   repo: 'The repositories that Tasks start from, and what opens them.',

@@ -26,6 +26,7 @@ const frozen = {
     'not_available',
     'not_confirmed',
     'password_change_required',
+    'policy_refused',
     'scope_mismatch',
     'send_refused',
     'ticket_invalid',

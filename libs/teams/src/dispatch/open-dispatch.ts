@@ -3,8 +3,10 @@ import { type DispatchPayload, HumanRequestKind, limits, newId, utf8Length } fro
 import type { Transaction } from '#store';
 import { chooseAccount } from '../account/choose-account.js';
 import type { TeamParts } from '../parts.js';
+import { readPolicy } from '../policy/keep-policy.js';
+import { type Breach, breachesOf, sandboxUnder } from '../policy/policy-rules.js';
 import type { AssignmentRow, Continuation, OpenedReason, Pins, TaskRow } from '../rows.js';
-import { dispatchSql, teamSql } from '../sql.js';
+import { attentionSql, dispatchSql, teamSql } from '../sql.js';
 import { record } from '../task/events.js';
 import { waveSql } from '../wave-sql.js';
 import { drawPicture, taskDirectory } from './picture.js';
@@ -31,7 +33,10 @@ export async function openDispatch(
   opening: Opening,
 ): Promise<string> {
   const id = newId();
-  const pins = await pinMember(tx, task, assignment.member);
+  const policy = await readPolicy(tx);
+  const asked = await pinMember(tx, task, assignment.member);
+  const pins = { ...asked, provider: { ...asked.provider, sandbox: sandboxUnder(policy, asked.provider.sandbox) } };
+  const [breach] = breachesOf(policy, asked.provider);
   const picture = await drawPicture(tx, {
     task,
     assignment,
@@ -63,7 +68,7 @@ export async function openDispatch(
     priority: task.settings.priority,
     limits: [`workflow:${task.workflow}`],
     ...(account === undefined ? {} : { account }),
-    held: task.status === 'paused',
+    held: task.status === 'paused' || breach !== undefined,
     ...(last === undefined ? {} : { prefer: { worker: last.worker, ms: limits.preferMs } }),
     ...(opening.afterMs === undefined ? {} : { delay_ms: opening.afterMs }),
   });
@@ -79,6 +84,7 @@ export async function openDispatch(
     continuation: opening.continuation === null ? null : JSON.stringify(opening.continuation),
     base: assignment.line_head,
   });
+  if (breach) await callForPolicy(tx, task, id, breach);
   record(parts, tx, {
     task: task.id,
     type: 'dispatch_opened',
@@ -92,6 +98,12 @@ export async function openDispatch(
     },
   });
   return id;
+}
+
+/** The policy became narrower than the team: the lane stands still, and a person is told what to do. */
+async function callForPolicy(tx: Transaction, task: TaskRow, job: string, { message }: Breach): Promise<void> {
+  const summary = `${message} The work waits until an admin allows it (\`longshore policy set\`), or the Task is cancelled.`;
+  await tx.run(attentionSql.open, { id: newId(), task: task.id, job, kind: 'policy_refused', summary });
 }
 
 async function pinMember(tx: Transaction, task: TaskRow, member: string): Promise<Pins> {

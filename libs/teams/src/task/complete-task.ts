@@ -16,6 +16,6 @@ export async function completeTask(tx: Transaction, task: TaskRow, outcome: Outc
   if (!done) throw new Error('the Task was not as it stood under its lock');
   tx.later(attentionSql.closeOfTask, {
     task: task.id,
-    kinds: ['lane_exhausted', 'no_machine', 'source_unavailable', 'budget_exhausted', 'setup_failed'],
+    kinds: ['lane_exhausted', 'no_machine', 'source_unavailable', 'budget_exhausted', 'policy_refused', 'setup_failed'],
   });
 }

@@ -4,6 +4,8 @@ import { openDispatch } from '../dispatch/open-dispatch.js';
 import { goOnAfterRequest } from '../human-request/resolve-request.js';
 import { humanRequestSql } from '../human-request-sql.js';
 import type { TeamParts } from '../parts.js';
+import { readPolicy, refuseBreaches, requirePolicy } from '../policy/keep-policy.js';
+import { breachOfBudget } from '../policy/policy-rules.js';
 import type { TaskRow } from '../rows.js';
 import { assignmentSql, attentionSql, dispatchSql, taskSql } from '../sql.js';
 import { requireBudget } from '../usage/keep-budget.js';
@@ -22,6 +24,9 @@ export async function resumeTask(
   principal: string,
   budget?: Budget,
 ): Promise<TaskRow> {
+  const overBudget = breachOfBudget(await readPolicy(tx), budget);
+  refuseBreaches(overBudget ? [overBudget] : []);
+  await requirePolicy(tx, task);
   await requireBudget(tx, task.id, budget ?? task.settings.budget);
   if (budget !== undefined) await tx.run(usageSql.setBudget, { task: task.id, budget: JSON.stringify(budget) });
   const to = task.base === null ? 'preparing' : 'running';
@@ -44,7 +49,7 @@ export async function resumeTask(
   });
   tx.later(attentionSql.closeOfTask, {
     task: task.id,
-    kinds: ['lane_exhausted', 'source_unavailable', 'budget_exhausted'],
+    kinds: ['lane_exhausted', 'source_unavailable', 'budget_exhausted', 'policy_refused'],
   });
   if (to === 'preparing') {
     tx.afterCommit(() => parts.onPreparing?.(task.id));

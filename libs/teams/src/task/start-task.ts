@@ -1,9 +1,21 @@
-import { FarmError, type InputOf, limits, newTaskId, type OutputOf, type Preview, type taskStart } from '#contracts';
+import {
+  FarmError,
+  type InputOf,
+  limits,
+  newTaskId,
+  type OutputOf,
+  type Policy,
+  type Preview,
+  type taskStart,
+  WorkflowDocument,
+} from '#contracts';
 import type { Transaction } from '#store';
 import type { Machine } from '../account/choose-account.js';
 import { missingProviders } from '../account/missing-providers.js';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
+import { readPolicy, refuseBreaches } from '../policy/keep-policy.js';
+import { breachesOfTree, breachOfBudget, budgetUnder } from '../policy/policy-rules.js';
 import type { TaskSettings } from '../rows.js';
 import { unknownRepository } from '../source/check-repository.js';
 import { type NamedSource, nameSource } from '../source/name-source.js';
@@ -29,7 +41,14 @@ export async function startTask(
   if (input.source.kind === 'bundle') await requireUpload(tx, starter.principal, input.source.sha256);
 
   const machines = (await parts.machines?.(tx)) ?? [];
-  const settings = settingsOf(parts, input, machines, named?.row?.settings.verify);
+  const policy = await readPolicy(tx);
+  const settings = settingsOf(
+    parts,
+    { ...input, budget: budgetUnder(policy, input.budget) },
+    machines,
+    named?.row?.settings.verify,
+  );
+  requireAllowed(policy, input, content, settings.default_provider);
   const id = newTaskId();
   await tx.run(taskSql.add, {
     id,
@@ -83,6 +102,13 @@ export async function previewStart(
       },
     ],
   };
+}
+
+/** @throws policy_refused, naming each rule that is broken */
+function requireAllowed(policy: Policy, { budget }: InputOf<typeof taskStart>, content: unknown, kind: string): void {
+  const { lead } = WorkflowDocument.parse(content);
+  const over = breachOfBudget(policy, budget);
+  refuseBreaches([...(over ? [over] : []), ...breachesOfTree(policy, lead, kind)]);
 }
 
 /** As the attention item `no_machine` says it later. */

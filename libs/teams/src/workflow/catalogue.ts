@@ -12,6 +12,8 @@ import type { Transaction } from '#store';
 import { missingProviders } from '../account/missing-providers.js';
 import { decodeCursor, encodeCursor } from '../cursor.js';
 import type { TeamParts } from '../parts.js';
+import { readPolicy } from '../policy/keep-policy.js';
+import { breachesOfTree } from '../policy/policy-rules.js';
 import { workflowSql } from '../sql.js';
 import { parseWorkflow } from './parse-workflow.js';
 import { lockWorkflow, previewPublication, publishWorkflow } from './publish.js';
@@ -22,7 +24,8 @@ export async function importWorkflow(
   tx: Transaction,
   input: InputOf<typeof workflowImport>,
 ): Promise<OutputOf<typeof workflowImport>> {
-  const parsed = parseWorkflow(input.document);
+  const policy = await readPolicy(tx);
+  const parsed = parseWorkflow(input.document, ({ lead }) => breachesOfTree(policy, lead, undefined));
   if (!parsed.ok) return { accepted: false, issues: [...parsed.issues] };
   const published = await publishWorkflow(tx, parsed.document);
   const warnings = missingProviders(parsed.document, (await parts.machines?.(tx)) ?? [], {

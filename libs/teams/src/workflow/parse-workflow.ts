@@ -9,8 +9,14 @@ export type ParsedWorkflow =
   | { readonly ok: true; readonly document: WorkflowDocument }
   | { readonly ok: false; readonly issues: readonly WorkflowIssue[] };
 
-/** Reads a workflow document, YAML or JSON: normalised, or all that is wrong with it at once, in the order of its lines. */
-export function parseWorkflow(text: string): ParsedWorkflow {
+/**
+ * Reads a workflow document, YAML or JSON: normalised, or all that is wrong with it at once, in the order of its lines. `judge` finds
+ * more in a document that holds.
+ */
+export function parseWorkflow(
+  text: string,
+  judge: (document: WorkflowDocument) => readonly TreeFault[] = () => [],
+): ParsedWorkflow {
   if (utf8Length(text) > limits.workflowBytes)
     return refused([{ message: 'The document is over 1 MiB.', path: '', line: null, column: null }]);
   const yaml = readBoundedYaml(text);
@@ -18,6 +24,7 @@ export function parseWorkflow(text: string): ParsedWorkflow {
   const raw: unknown = yaml.read.document.toJS();
   const checked = WorkflowDocument.safeParse(raw, { reportInput: true });
   const faults = [...(checked.success ? [] : checked.error.issues.flatMap(faultsOf)), ...checkTree(raw)];
+  if (checked.success) faults.push(...judge(checked.data));
   if (!checked.success || faults.length > 0) return refused(faults.map((fault) => locate(yaml.read, fault)));
   return { ok: true, document: checked.data };
 }

@@ -24,6 +24,7 @@ import {
   personSetRoleOperation,
 } from './persons.js';
 import { pluginListOperation } from './plugins.js';
+import { policySetOperation, policyShowOperation } from './policy.js';
 import {
   jobSubmitOperation,
   queueCancelOperation,
@@ -66,6 +67,8 @@ export const adminOperations: readonly Operation<Services>[] = [
   configShowOperation,
   approvalListOperation,
   approvalDecideOperation,
+  policyShowOperation,
+  policySetOperation,
   auditListOperation,
   auditVerifyOperation,
   pluginListOperation,

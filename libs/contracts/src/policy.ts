@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { contract } from './contract.js';
+import { limits } from './limits.js';
+import { prose } from './text.js';
+import { Budget } from './usage.js';
+import { AuthoredSandbox, ProviderKind } from './workflow-document.js';
+
+/** The most that workflows and Tasks may ask for. What is absent is not limited. */
+export const Policy = z.strictObject({
+  /** Walls at least as narrow: read_only/deny, then workspace_write/deny, workspace_write/allow, full_access/allow. */
+  sandbox: AuthoredSandbox.optional(),
+  providers: z.array(ProviderKind).min(1).max(8).optional(),
+  /** Names, or beginnings of names that end with `*`. Where they are limited, each member names its model. */
+  models: z.array(prose(limits.modelChars)).min(1).max(64).optional(),
+  /** Of one Task; a Task that names none gets this one. */
+  budget: Budget.optional(),
+});
+export type Policy = z.output<typeof Policy>;
+
+const PolicyView = z.strictObject({
+  policy: Policy,
+  /** Null: nobody has set one. */
+  changed_by: z.string().nullable(),
+  changed_at: z.string().nullable(),
+});
+
+export const policyShow = contract({
+  name: 'policy_show',
+  summary: 'The most that workflows and Tasks may ask for.',
+  input: z.strictObject({}),
+  output: PolicyView,
+});
+
+export const policySet = contract({
+  name: 'policy_set',
+  summary: 'Limit what workflows and Tasks may ask for; what is left out is not limited.',
+  input: Policy,
+  output: PolicyView,
+});
