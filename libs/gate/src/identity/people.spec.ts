@@ -311,10 +311,10 @@ describe('a device login', () => {
     expect(await people.devices.decide(late.userCode, browser, true)).toBe(false);
     expect(await people.devices.poll(late.deviceCode)).toMatchObject({ error: 'expired_token' });
 
-    const void_ = await ask();
-    await people.devices.decide(void_.userCode, browser, true);
+    const overtaken = await ask();
+    await people.devices.decide(overtaken.userCode, browser, true);
     await database.transaction((tx) => people.persons.resetPassword(tx, person.name));
-    expect(await people.devices.poll(void_.deviceCode)).toMatchObject({ error: 'access_denied' });
+    expect(await people.devices.poll(overtaken.deviceCode)).toMatchObject({ error: 'access_denied' });
   });
 
   it('keeps neither code, lets nobody guess, and lets one address open only so many', async () => {

@@ -8,6 +8,7 @@ import { identityRoutes } from './identity-routes.js';
 import { readJsonBodies } from './json-body.js';
 import { listingRoutes } from './listing-routes.js';
 import { authRoutes } from './login/auth-routes.js';
+import { countedLogin } from './login/counted-login.js';
 import { deviceRoutes } from './login/device-routes.js';
 import { readFormBodies } from './login/form-body.js';
 import { oauthRoutes } from './login/oauth-routes.js';
@@ -35,7 +36,7 @@ export function openHttpDoor(
   { services, gate, callLimits, onWorkerAnswered }: HttpDoor,
 ): void {
   const { identity, log, teams, address } = services;
-  const login = { identity, publicUrl: () => address.publicUrl };
+  const login = { identity, publicUrl: () => address.publicUrl, logIn: countedLogin(services) };
   const countSignIn = (request: FastifyRequest) => callLimits.countSignIn(request);
   readCookies(instance);
 
@@ -78,6 +79,7 @@ export function openHttpDoor(
   });
 
   instance.register(async (scope) => {
+    scope.addHook('onRequest', countSignIn);
     readFormBodies(scope);
     deviceRoutes(scope, { ...login, onFault: (error) => log.error({ fault: faultOf(error) }, 'a page failed') });
   });

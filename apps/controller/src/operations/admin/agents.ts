@@ -13,6 +13,7 @@ import type { Access, AgentSecret, Call } from '#gate';
 import type { Transaction } from '#store';
 import type { Services } from '../../farm.js';
 import { operation } from '../../operation.js';
+import { onlyPerson } from './person-of.js';
 
 const ruling: Access = { catalogue: 'admin', class: 'mutate', ceiling: 'never' };
 
@@ -23,7 +24,7 @@ export const agentCreateOperation = operation(
   {
     preview: async ({ name }) => ({ summary: `Makes the agent ${name}`, changes: [] }),
     async run(wanted, _, { services, principal }, tx) {
-      const made = await services.identity.agents.create(tx, { ...wanted, owner: principal.id });
+      const made = await services.identity.agents.create(tx, { ...wanted, owner: onlyPerson(principal).id });
       return shownOnce(made, services);
     },
   },
@@ -34,7 +35,8 @@ export const agentRotateOperation = operation(
   { ...ruling, answer: 'secret' },
   {
     preview: (input, call, tx) => previewOf(call, tx, input, (state) => state, 'Gives a new secret to'),
-    async run({ agent: agent_id }, _, { services }, tx) {
+    async run({ agent: agent_id }, _, { services, principal }, tx) {
+      onlyPerson(principal);
       return shownOnce(await services.identity.agents.rotate(tx, agent_id), services);
     },
   },

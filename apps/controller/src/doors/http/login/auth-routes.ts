@@ -10,22 +10,24 @@ import {
   type SessionReply,
 } from '#contracts';
 import { type BrowserSession, type Identity, invalidInput } from '#gate';
+import type { LogIn } from './counted-login.js';
 import { requireOwnPage, requireToken } from './own-page.js';
 import { clearSessionCookie, cookieOf, setSessionCookie } from './session-cookie.js';
 
 export interface LoginDoor {
   readonly identity: Identity;
   readonly publicUrl: () => string | undefined;
+  readonly logIn: LogIn;
 }
 
 /** How a browser's page logs a person in and out. Before the gate, and no operations. */
-export function authRoutes(scope: FastifyInstance, { identity, publicUrl }: LoginDoor): void {
-  const { logins, sessions } = identity.people;
+export function authRoutes(scope: FastifyInstance, { identity, publicUrl, logIn }: LoginDoor): void {
+  const { sessions } = identity.people;
 
   scope.post(loginPaths.login, async (request, reply) => {
     requireOwnPage(request, publicUrl());
     const { name, password, new_password: newPassword } = read(LoginRequest, request.body);
-    const person = await logins.login({ name, password, newPassword, address: request.ip });
+    const person = await logIn({ name, password, newPassword, address: request.ip });
     await endSession(request, identity);
     const { secret, session } = await sessions.openBrowser(person, clientOf(request));
     setSessionCookie(reply, identity, secret);
@@ -35,7 +37,7 @@ export function authRoutes(scope: FastifyInstance, { identity, publicUrl }: Logi
   scope.post(loginPaths.password, async (request, reply) => {
     requireOwnPage(request, publicUrl());
     const { name, password, new_password: newPassword } = read(PasswordRequest, request.body);
-    await logins.login({ name, password, newPassword, address: request.ip });
+    await logIn({ name, password, newPassword, address: request.ip });
     return await reply.code(204).send();
   });
 

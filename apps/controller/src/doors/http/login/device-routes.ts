@@ -5,6 +5,7 @@ import { errorCodes, FarmError, LoginRequest, loginPaths } from '#contracts';
 import type { BrowserSession, Identity } from '#gate';
 import { refusalOf } from '../problem.js';
 import { clientOf, endSession, type LoginDoor, sessionOf } from './auth-routes.js';
+import type { LogIn } from './counted-login.js';
 import { requireOwnPage, requireToken } from './own-page.js';
 import { approvalPage, codePage, donePage, loginPage, pageHeaders, refusedPage } from './pages.js';
 import { clearSessionCookie, cookieOf, setFormCookie, setSessionCookie } from './session-cookie.js';
@@ -28,7 +29,7 @@ export interface PageDoor extends LoginDoor {
 }
 
 /** The page where a person lets a command line in. Looking changes nothing; a form decides, and says where it stands. */
-export function deviceRoutes(scope: FastifyInstance, { identity, publicUrl, onFault }: PageDoor): void {
+export function deviceRoutes(scope: FastifyInstance, { identity, publicUrl, logIn: check, onFault }: PageDoor): void {
   scope.setErrorHandler((error, _request, reply) => {
     const failure = refusalOf(error);
     if (failure.code === 'internal') onFault(failure);
@@ -47,7 +48,7 @@ export function deviceRoutes(scope: FastifyInstance, { identity, publicUrl, onFa
     requireOwnPage(request, publicUrl());
     const form = Form.safeParse(request.body);
     if (!form.success) throw new FarmError('invalid_input', 'The form is not one of this page');
-    if (form.data.action === 'login') return await logIn(request, reply, identity, form.data);
+    if (form.data.action === 'login') return await logIn(request, reply, { identity, check }, form.data);
     const session = await sessionOf(request, identity);
     if (!session) return showLogin(request, reply, identity, { userCode: form.data.user_code });
     requireToken(form.data.csrf, session.csrfToken);
@@ -60,7 +61,12 @@ export function deviceRoutes(scope: FastifyInstance, { identity, publicUrl, onFa
   });
 }
 
-async function logIn(request: FastifyRequest, reply: FastifyReply, identity: Identity, form: Form) {
+interface Checking {
+  readonly identity: Identity;
+  readonly check: LogIn;
+}
+
+async function logIn(request: FastifyRequest, reply: FastifyReply, { identity, check }: Checking, form: Form) {
   requireToken(form.csrf, formToken(identity, cookieOf(request, identity.cookies.form)));
   const { name, password, new_password, user_code } = form;
   const choosing = new_password !== undefined;
@@ -70,7 +76,7 @@ async function logIn(request: FastifyRequest, reply: FastifyReply, identity: Ide
     return showLogin(request, reply, identity, { ...again, choosing, note: newPasswordNote, status: 422 });
   try {
     const attempt = { name, password, newPassword: new_password, address: request.ip };
-    const person = await identity.people.logins.login(attempt);
+    const person = await check(attempt);
     await endSession(request, identity);
     const { secret } = await identity.people.sessions.openBrowser(person, clientOf(request));
     setSessionCookie(reply, identity, secret);

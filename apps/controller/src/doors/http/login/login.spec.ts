@@ -44,6 +44,9 @@ describe('a login by password', () => {
     expect(Number(enough.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(JSON.stringify([wrong, unknown, enough])).not.toContain('S3CRET');
     expect(farm.logged.join('\n')).not.toContain('S3CRET');
+    expect(farm.logged.join('\n')).toContain('a login was refused');
+    const metrics = (await farm.fetch('/metrics')).text;
+    expect(metrics).toMatch(/longshore_logins_total\{outcome="too_many_requests"\} [1-9]/);
   });
 
   it('names what a new password lacks, and not the password', async () => {
