@@ -75,7 +75,7 @@ export interface TeamFarm {
     input: z.input<typeof humanRequestRespond.input>['input'],
     action?: string,
   ): Promise<OutputOf<typeof humanRequestRespond>>;
-  control(task: string, kind: 'resume' | 'cancel', budget?: Budget): Promise<unknown>;
+  control(task: string, kind: 'pause' | 'resume' | 'cancel', budget?: Budget): Promise<unknown>;
   eventTypes(task: string): Promise<readonly string[]>;
   worker(name: string, what?: Partial<Claimer>): TeamWorker;
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;

@@ -170,8 +170,17 @@ export interface Queue {
 
   /** Cancels all queued and held jobs of a scope, whose lock the caller holds. Answers their ids. Does not tell the kind. */
   endQueued(tx: Transaction, scope: string, note?: string): Promise<readonly string[]>;
-  /** Flags all leased jobs of a scope, whose lock the caller holds; a cancel is never taken back (D9). Answers their ids. */
-  flagEnd(tx: Transaction, scope: string, kind: 'cancel' | 'pause', reason: string): Promise<readonly string[]>;
+  /**
+   * Flags the leased jobs of a scope, whose lock the caller holds: all, or those of one kind. A cancel is never taken back (D9).
+   * Answers their ids.
+   */
+  flagEnd(
+    tx: Transaction,
+    scope: string,
+    kind: 'cancel' | 'pause',
+    reason: string,
+    of?: string,
+  ): Promise<readonly string[]>;
   /** Takes a `pause` back from all leased jobs of a scope. */
   unflagPause(tx: Transaction, scope: string): Promise<readonly string[]>;
   /** D10: ends the job of a Dispatch that closes, whatever its state; its holder's writes are stale from here on. */

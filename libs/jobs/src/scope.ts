@@ -14,8 +14,9 @@ export async function flagEnd(
   scope: string,
   kind: 'cancel' | 'pause',
   reason: string,
+  of?: string,
 ): Promise<readonly string[]> {
-  return ids(await tx.all(queueSql.flagEnd, { scope, kind, reason }));
+  return ids(await tx.all(queueSql.flagEnd, { scope, kind, reason, of: of ?? null }));
 }
 
 export async function unflagPause(tx: Transaction, scope: string): Promise<readonly string[]> {

@@ -44,11 +44,15 @@ const endQueued = statement<JobRow>(
    where scope = $scope and state in ('queued', 'held') returning *`,
 );
 
-/** A cancel is never taken back, by a pause neither (D9). */
+/**
+ * A cancel is never taken back, by a pause neither (D9).
+ *  $of   kinds that are told; null: all. A command goes on to its end while the Task around it is paused
+ */
 const flagEnd = statement<{ id: string }>(
   'job.flag_end',
   `update job set end_kind = $kind, end_reason = $reason
-   where scope = $scope and state = 'leased' and end_kind is distinct from 'cancel' returning id`,
+   where scope = $scope and state = 'leased' and end_kind is distinct from 'cancel' and kind = coalesce($of::text, kind)
+   returning id`,
 );
 /** One job, whose lock is held and which is leased. */
 const flagEndOf = statement<JobRow>(

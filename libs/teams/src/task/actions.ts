@@ -16,7 +16,8 @@ export function actionsOf(task: TaskRow): readonly Action[] {
 const labels: Readonly<Record<Action['kind'], string>> = { pause: 'Pause', resume: 'Resume', cancel: 'Cancel' };
 
 function kindsOf(task: TaskRow): readonly Action['kind'][] {
-  if (task.status === 'preparing' || task.status === 'running') return ['cancel'];
+  if (task.status === 'preparing') return ['cancel'];
+  if (task.status === 'running') return ['pause', 'cancel'];
   if (task.status === 'paused') return task.pause_reason === 'provider_retired' ? ['cancel'] : ['resume', 'cancel'];
   return [];
 }

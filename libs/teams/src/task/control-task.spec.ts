@@ -21,7 +21,7 @@ describe('the control of a Task', () => {
   it('I16 does nothing by the id of an action that other facts stood behind', async () => {
     const { task, worker } = await farm.alone();
     const [first] = (await farm.view(task)).actions;
-    expect(first).toMatchObject({ kind: 'cancel' });
+    expect(first).toMatchObject({ kind: 'pause' });
     const north = worker('north');
     await north.fail(await north.begin(), 'capture_failed', false);
     await expect(control(task, first?.id ?? '')).rejects.toMatchObject({ code: 'conflict' });
@@ -39,6 +39,53 @@ describe('the control of a Task', () => {
     const { actions } = await farm.view(task);
     const outcomes = await Promise.allSettled(actions.map((action) => control(task, action.id)));
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('O13 D8 pauses: sessions are told to stop, their work is kept, and Resume goes on from it', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    const lease = await north.begin();
+    expect(await farm.control(task, 'pause')).toEqual({ kind: 'pause', status: 'paused' });
+    expect(await farm.view(task)).toMatchObject({ product_status: 'paused', pause_reason: 'paused_by_operator' });
+    expect(await north.beat(lease)).toMatchObject({ held: true, end: { kind: 'pause' } });
+    const work = await north.work(lease, { 'half.txt': 'half\n' });
+    await north.upload(lease, work);
+    await north.complete(lease, 'paused', { commit: work.commit });
+    await expect(north.claim()).rejects.toThrow('nothing to claim');
+    await farm.control(task, 'resume');
+    const next = await north.begin();
+    expect(next.payload).toMatchObject({ base: work.commit });
+    expect((await north.context(next)).continuation).toMatchObject({
+      kind: 'operator_continue',
+      pause_reason: 'paused_by_operator',
+    });
+    await north.handOver(next, green);
+    expect((await farm.view(task)).activities.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['task_paused', 'task_resumed']),
+    );
+  });
+
+  it('O13 D8 a session that goes on to its end in spite of the pause completes the Task', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    const lease = await north.begin();
+    const callId = randomUUID();
+    await north.checkpoint(lease, green, callId);
+    await farm.control(task, 'pause');
+    await north.complete(lease, 'handover', { handover: { call_id: callId } });
+    expect(await farm.view(task)).toMatchObject({ status: 'completed', result: { outcome: 'green' } });
+  });
+
+  it('Q12 of a pause and a cancel by ids of the same view the first wins, and the second is told to look again', async () => {
+    const { task } = await farm.alone();
+    const { actions } = await farm.view(task);
+    expect(actions.map(({ kind }) => kind)).toEqual(['pause', 'cancel']);
+    await control(task, actions[0]?.id ?? '');
+    await expect(control(task, actions[1]?.id ?? '')).rejects.toMatchObject({
+      code: 'conflict',
+      hint: expect.stringContaining('Read the Task again'),
+    });
+    expect((await farm.view(task)).actions.map(({ kind }) => kind)).toEqual(['resume', 'cancel']);
   });
 
   it('D9 I15 I7 cancels what waits at once, tells who holds a lease, keeps the work and has no Result', async () => {
@@ -85,7 +132,7 @@ describe('the control of a Task', () => {
     const lease = await north.begin();
     const callId = randomUUID();
     await north.checkpoint(lease, green, callId);
-    const [action] = (await farm.view(task)).actions;
+    const action = (await farm.view(task)).actions.find(({ kind }) => kind === 'cancel');
     const input = { task_id: task, action_id: action?.id ?? '' };
     const waiting = () =>
       farm.sql(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
@@ -112,7 +159,7 @@ describe('the control of a Task', () => {
       const end = { handover: { call_id: callId } };
       const prepared = await north.prepare(lease, 'handover', end);
       const fence = { job_id: lease.id, epoch: lease.epoch, lease_id: lease.lease_id };
-      const [action] = (await farm.view(task)).actions;
+      const action = (await farm.view(task)).actions.find(({ kind }) => kind === 'cancel');
       const [cancelled, completed] = await Promise.allSettled([
         control(task, action?.id ?? ''),
         farm.tx((tx) => farm.queue.complete(tx, north.claimer, fence, { ended: 'handover', result: end }, prepared)),

@@ -11,6 +11,7 @@ import { waveSql } from '../wave-sql.js';
 import { actionsOf } from './actions.js';
 import { record } from './events.js';
 import { lockTask } from './lock-task.js';
+import { pauseTask } from './pause-task.js';
 import { resumeTask } from './resume-task.js';
 
 /** Does what a view offered, if the facts are still those of the view (I16). @throws not_found, conflict */
@@ -24,6 +25,11 @@ export async function controlTask(
   const action = offeredAction(task, input.action_id);
   if (action.kind === 'resume')
     return { kind: 'resume', status: (await resumeTask(parts, tx, task, actor.principal, input.budget)).status };
+  if (action.kind === 'pause') {
+    const detail = 'A person paused it. Resume goes on from what was handed in.';
+    const pause = { reason: 'paused_by_operator', detail, principal: actor.principal } as const;
+    return { kind: 'pause', status: (await pauseTask(parts, tx, task, pause)).status };
+  }
   const verifying = await verificationUnderWay(tx, task.id);
   if (verifying)
     return { kind: 'cancel', status: await cancelVerification(parts, tx, { task, run: verifying }, actor) };
@@ -35,7 +41,7 @@ export async function previewControl(tx: Transaction, input: InputOf<typeof task
   const task = await tx.first(taskSql.read, { task: input.task_id });
   if (!task) throw new FarmError('not_found', 'There is no such Task.');
   const { kind } = offeredAction(task, input.action_id);
-  const after = kind === 'cancel' ? 'cancelled' : 'running';
+  const after = afterwards[kind];
   if (kind === 'cancel' && (await verificationUnderWay(tx, task.id))) {
     const summary = 'Ends the verify command; the Task completes with its work, green and not verified';
     return {
@@ -43,10 +49,16 @@ export async function previewControl(tx: Transaction, input: InputOf<typeof task
       changes: [{ id: task.id, before: { status: task.status }, after: { status: 'completed' } }],
     };
   }
-  const summary =
-    kind === 'cancel' ? 'Ends the Task without a Result; work on machines is kept' : 'Lets the Task go on';
+  const summary = wouldDo[kind];
   return { summary, changes: [{ id: task.id, before: { status: task.status }, after: { status: after } }] };
 }
+
+const afterwards = { pause: 'paused', resume: 'running', cancel: 'cancelled' } as const;
+const wouldDo = {
+  pause: 'Stops the sessions of the Task; their work is handed in and kept',
+  resume: 'Lets the Task go on',
+  cancel: 'Ends the Task without a Result; work on machines is kept',
+} as const;
 
 function offeredAction(task: TaskRow, id: string): ReturnType<typeof actionsOf>[number] {
   const action = actionsOf(task).find((offered) => offered.id === id);

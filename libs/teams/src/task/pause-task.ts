@@ -7,13 +7,18 @@ import { attentionSql, taskSql } from '../sql.js';
 import { record } from './events.js';
 
 interface Pause {
+  /** A person; absent: the farm by itself. */
+  readonly principal?: string;
   readonly reason: z.output<typeof PauseReason>;
   /** For the person who must act. */
   readonly detail: string;
   readonly attention?: 'source_unavailable' | 'lane_exhausted' | 'budget_exhausted';
 }
 
-/** The farm pauses a Task by itself. The caller holds its lock. */
+/**
+ * Pauses a Task: its waiting jobs are held and its sessions told to stop, hand in their work and end; commands go on to their end
+ * (D8, §6.3 of the team rules). The caller holds its lock.
+ */
 export async function pauseTask(
   parts: Pick<TeamParts, 'queue' | 'bell'>,
   tx: Transaction,
@@ -31,6 +36,7 @@ export async function pauseTask(
   });
   if (!paused) throw new Error('the Task was not as it stood under its lock');
   await parts.queue().hold(tx, task.id);
+  await parts.queue().flagEnd(tx, task.id, 'pause', pause.detail, 'dispatch');
   if (pause.attention)
     tx.later(attentionSql.open, {
       id: newId(),
@@ -42,7 +48,8 @@ export async function pauseTask(
   record(parts, tx, {
     task: task.id,
     type: 'task_paused',
-    source: 'controller',
+    source: pause.principal === undefined ? 'controller' : 'operator',
+    ...(pause.principal === undefined ? {} : { principal: pause.principal }),
     payload: { reason: pause.reason, detail: pause.detail },
   });
   return paused;

@@ -15,7 +15,6 @@ export async function keepBudget(parts: TeamParts, tx: Transaction, task: TaskRo
   if (why === undefined) return false;
   const detail = `${why} \`longshore task resume\` goes on with a larger budget.`;
   await pauseTask(parts, tx, task, { reason: 'budget_exhausted', detail, attention: 'budget_exhausted' });
-  await parts.queue().flagEnd(tx, task.id, 'pause', 'the budget of the Task is used up');
   return true;
 }
 

@@ -15,6 +15,7 @@ export function addTask(program: Command, frame: Frame): void {
   addTaskList(program, frame);
   addTaskGet(program, frame);
   addTaskWatch(program, frame);
+  addTaskControl(program, frame, 'pause');
   addTaskControl(program, frame, 'resume');
   addTaskControl(program, frame, 'cancel');
   addTaskCheckout(program, frame);

@@ -7,12 +7,13 @@ import { commandAt, type Frame, runs } from '../frame.js';
 import { readBudget } from './read-budget.js';
 
 const about = {
+  pause: 'Stop the sessions of a Task; their work is handed in, and resume goes on from it.',
   resume: 'Let a paused Task go on.',
   cancel: 'End a Task without a Result; what was done is kept and never merged.',
 } as const;
 
 /**
- * `task resume` and `task cancel`: the Task is read, and the action that it offers is called by its id. When the Task moves in
+ * `task pause`, `task resume` and `task cancel`: the Task is read, and the action that it offers is called by its id. When the Task moves in
  * between, the id is stale and nothing happens (I16).
  */
 export function addTaskControl(program: Command, frame: Frame, kind: keyof typeof about): void {
