@@ -173,11 +173,11 @@ class OpenGate<Services> implements Gate<Services> {
   /** Step 1. A name that does not exist is answered like one that is hidden (A5.2); the input is not looked at (A5.11). */
   private async expose(request: GateCall): Promise<Judged<Services>> {
     const operation = this.options.registry.find(request.name);
-    let rows = await this.access.snapshot(request);
+    let rows = await this.access.snapshot(request).catch(failed);
     let exposure = exposureOf(operation, request, rows);
     // What is remembered for workers refuses nobody by itself.
     if (exposure !== 'offered' && request.door === 'node') {
-      rows = await this.access.readNow(request);
+      rows = await this.access.readNow(request).catch(failed);
       exposure = exposureOf(operation, request, rows);
     }
     if (operation && exposure === 'offered') return { operation, rows };
@@ -374,6 +374,10 @@ function hasGone({ access }: Operation<unknown>, { signal }: Call<unknown>): boo
 /** A change that is made elsewhere: no rollback of ours takes it back. */
 function isOutside({ access, actsInPrepare }: Operation<unknown>): boolean {
   return access.class === 'mutate' && actsInPrepare;
+}
+
+function failed(error: unknown): never {
+  throw farmErrorOf(error);
 }
 
 /** Mutations that were let through, and what always is (A7.6). */
