@@ -9,6 +9,7 @@ import { CommandFailed, type Frame } from './commands/frame.js';
 import { addLogin } from './commands/login/login.js';
 import { addLogout } from './commands/login/logout.js';
 import { addPassword } from './commands/login/password.js';
+import { addPluginCommands } from './commands/plugin-commands.js';
 import { addProvider } from './commands/provider/add-provider.js';
 import { addRepo } from './commands/repo/add-repo.js';
 import { addTask } from './commands/task/add-task.js';
@@ -27,8 +28,10 @@ const interruptedExit = 130;
 /** Runs one command line and answers its exit code (A9.3). It never throws and never ends the process. */
 export async function runCommandLine(words: readonly string[], surroundings: Surroundings): Promise<number> {
   const screen = openScreen(surroundings, words.includes('--json'));
-  const program = buildProgram({ surroundings });
+  const frame = { surroundings };
+  const program = buildProgram(frame);
   try {
+    await addPluginCommands(program, frame, words);
     await program.parseAsync([...words], { from: 'user' });
     return 0;
   } catch (error) {

@@ -27,6 +27,8 @@ export interface FarmClient {
   readonly url: string;
   /** Errors: RemoteError for what the farm refuses, FarmError unavailable when none answers. */
   call<O extends z.ZodType>(contract: Asked<O>, input: unknown, options?: CallOptions): Promise<z.output<O>>;
+  /** What this person may call, with schemas. */
+  listing(signal?: AbortSignal): Promise<unknown>;
   /** Sends a bundle, named by the SHA-256 of its bytes (D19). */
   putSource(sha256: string, file: string, signal?: AbortSignal): Promise<void>;
   /** Fetches a Task's branch as a bundle into a file. */
@@ -90,6 +92,7 @@ export function farmClient(credential: CredentialFile, credentialFile: string): 
       );
       return answerOf(contract, Envelope.parse(answer).result);
     },
+    listing: (signal) => withToken((bearer) => send('GET', `${url}/v1/operations`, { headers: bearer, signal })),
     async putSource(sha256, file, signal) {
       const { size } = await stat(file);
       const road = `${url}${objectPaths.source.replace(':sha256', sha256)}`;

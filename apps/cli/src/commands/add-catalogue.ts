@@ -14,7 +14,7 @@ export function addCatalogue(program: Command, frame: Frame): void {
   for (const entry of catalogue) addEntry(program, frame, entry);
 }
 
-function addEntry(program: Command, frame: Frame, { contract, changes, columns }: CatalogueEntry): void {
+export function addEntry(program: Command, frame: Frame, { contract, changes, columns }: CatalogueEntry): void {
   const fields = argumentFields(contract);
   const positional = contract.positional.flatMap((name) => fields.filter((field) => field.name === name));
   const flagged = fields.filter((field) => !contract.positional.includes(field.name));

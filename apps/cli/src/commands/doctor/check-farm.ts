@@ -1,5 +1,5 @@
 import { fetch } from 'undici';
-import { type CredentialFile, type OutputOf, status, workerList } from '#contracts';
+import { type CredentialFile, type OutputOf, pluginList, status, workerList } from '#contracts';
 import { readCredential } from '../../client/credential.js';
 import { type FarmClient, openFarmClient } from '../../client/farm-client.js';
 import { failureOf } from '../../output/failure.js';
@@ -62,6 +62,7 @@ async function lookAt(client: FarmClient, { url }: CredentialFile): Promise<read
           state === 'live' ? 'Mend it on that machine.' : 'Mend it, then longshore worker resume.',
         ),
       ),
+      ...(await checkPlugins(client)),
       await checkClock(url),
       farmTime(farm),
     ];
@@ -93,6 +94,18 @@ function duration(ms: number): string {
   const minutes = Math.round(seconds / 60);
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
+
+/** Admins alone are told of plugins; for others there is nothing to mend. */
+async function checkPlugins(client: FarmClient): Promise<readonly Finding[]> {
+  const { plugins } = await client.call(pluginList, {}).catch(() => ({ plugins: [] }));
+  return plugins.map(({ name, state, reason, operations }) =>
+    state === 'up'
+      ? ok(`plugin ${name}`, `up, ${operations.length} operations`)
+      : warning(`plugin ${name}`, reason === null ? state : `${state}: ${reason}`, pluginFix),
+  );
+}
+
+const pluginFix = 'Mend it or its table in longshore.toml; a disabled plugin is started again with the controller.';
 
 /** By the Date header: tokens are judged by the farm's clock, and a person who reads times by their own. */
 async function checkClock(url: string): Promise<Finding> {
