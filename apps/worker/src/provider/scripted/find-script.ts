@@ -23,6 +23,19 @@ export function continuationKind(input: string): string {
   return /<(kind|trigger|trigger_kind)>\s*([a-z_]+)\s*<\/\1>/.exec(element)?.[2] ?? 'none';
 }
 
+/** Whose Dispatch the request is; empty in a plain text. */
+export function memberOf(input: string): string {
+  const element = /<current_member>([\s\S]*?)<\/current_member>/.exec(input)?.[1] ?? '';
+  return /<id>([^<]*)<\/id>/.exec(element)?.[1] ?? '';
+}
+
+/** What the member is told to do: the Assignment's prompt, where that is not the script itself, and the continuation, unescaped. */
+export function toldText(input: string): string {
+  const continuation = /<continuation>([\s\S]*?)<\/continuation>/.exec(input)?.[1] ?? '';
+  const prompt = findScript('', input) === undefined ? promptOf(input) : '';
+  return `${prompt}\n${unescapeText(continuation)}`;
+}
+
 /** Of a rendered request only the Assignment's prompt: it also quotes the instructions of other members. */
 function promptOf(input: string): string {
   const prompt = /<assignment>[\s\S]*?<prompt>([\s\S]*?)<\/prompt>/.exec(input)?.[1];
@@ -42,7 +55,7 @@ function fencedScript(text: string): string | undefined {
 /** A text that is nothing but a script begins with one of its keys, after comments at most. */
 function wholeScript(text: string): string | undefined {
   const body = text.replace(/^\n+/, '');
-  return /^(?:(?:#.*|---)?\n)*(?:steps|on_reminder|on_continuation):/.test(body) ? body : undefined;
+  return /^(?:(?:#.*|---)?\n)*(?:steps|rounds|on_reminder|on_continuation):/.test(body) ? body : undefined;
 }
 
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { scriptWhenThereIsNone } from './example-script.js';
-import { continuationKind, findScript } from './find-script.js';
+import { continuationKind, findScript, memberOf, toldText } from './find-script.js';
 import { parseScript } from './script.js';
 
 describe('a script', () => {
@@ -50,7 +50,7 @@ describe('a script', () => {
 
   it('holds in the example that is shown to those who have none', () => {
     const parsed = parseScript(scriptWhenThereIsNone);
-    const details = parsed.ok ? String(parsed.script.steps[1]?.call?.input.details) : '';
+    const details = parsed.ok ? String(parsed.script.steps?.[1]?.call?.input.details) : '';
     expect(parseScript(findScript('', details) ?? '')).toMatchObject({ ok: true });
   });
 });
@@ -75,6 +75,14 @@ describe('where the script stands', () => {
     expect(findScript('', request(escaped))).toBe(script);
     expect(findScript('<system>none</system>', request('Just do it.'))).toBeUndefined();
     expect(findScript(`<system>${escaped}</system>`, request('Just do it.'))).toBe(script);
+  });
+
+  it('comes with the member whose Dispatch it is, and with what it is told', () => {
+    const input =
+      '<r><current_member><id>lead</id></current_member><assignment><prompt>Mend &lt;a&gt;</prompt></assignment><continuation><kind>x</kind><id>b</id></continuation><other>c</other></r>';
+    expect(memberOf(input)).toBe('lead');
+    expect(toldText(input)).toBe('Mend <a>\n<kind>x</kind><id>b</id>');
+    expect([memberOf('Go.'), toldText('Go.')]).toEqual(['', 'Go.\n']);
   });
 
   it('comes with the kind of the continuation', () => {

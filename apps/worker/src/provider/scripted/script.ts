@@ -13,7 +13,12 @@ const When = z.strictObject({
   reminder: z.int().min(0).optional(),
   /** The kind of the Dispatch's continuation; `none` for the first Dispatch of an Assignment. */
   continuation: z.string().min(1).optional(),
+  /** The id of the member, or one of several. */
+  member: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+  /** What must stand in the Assignment's prompt (where that is not the script) or in the continuation, as they are rendered. */
+  told: z.string().min(1).optional(),
 });
+export type When = z.output<typeof When>;
 
 const command = z.union([z.string().min(1), z.array(z.string()).min(1)]);
 const path = z.string().min(1);
@@ -117,13 +122,23 @@ const Step = z.preprocess(
 );
 export type Step = z.output<typeof Step>;
 
-const Script = z.strictObject({
-  steps: z.array(Step).min(1),
-  /** Answers to "your turn ended without a handover". */
-  on_reminder: z.array(Step).default([]),
-  /** Turns that the worker begins in the same session for another reason. */
-  on_continuation: z.array(Step).default([]),
-});
+const Script = z
+  .strictObject({
+    /** The first turn where no round fits. */
+    steps: z.array(Step).min(1).optional(),
+    /** What a member does each time that it is at work: the first one that fits is the first turn. */
+    rounds: z
+      .array(z.strictObject({ when: When, steps: z.array(Step).min(1) }))
+      .min(1)
+      .optional(),
+    /** Answers to "your turn ended without a handover". */
+    on_reminder: z.array(Step).default([]),
+    /** Turns that the worker begins in the same session for another reason. */
+    on_continuation: z.array(Step).default([]),
+  })
+  .refine(({ steps, rounds }) => steps !== undefined || rounds !== undefined, {
+    message: 'A script has steps, or rounds, or both',
+  });
 export type Script = z.output<typeof Script>;
 
 /** The line counts from 1 in the script itself. */

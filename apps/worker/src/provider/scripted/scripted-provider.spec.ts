@@ -107,6 +107,23 @@ on_continuation: [{say: continued}]
     expect(session.ref).toBe(ref);
   });
 
+  it('does in each round what fits: by the continuation, the member and what it is told; else its steps', async () => {
+    const script = `
+rounds:
+  - {when: {continuation: none}, steps: [{say: one}, {when: {member: other}, say: not mine}, {when: {member: [me, other]}, say: mine}]}
+  - {when: {continuation: delegation_wave_settled, told: "<n>2</n>"}, steps: [{say: two}]}
+  - {when: {continuation: delegation_wave_settled}, steps: [{say: three}]}
+steps: [{say: else}]
+`;
+    const play = async (wish: Wish) => said(await untilTurnEnd(await start(script, { member: 'me', ...wish })));
+    expect(await play({})).toEqual(['one', 'mine']);
+    expect(await play({ continuation: 'delegation_wave_settled', facts: '<n>2</n>' })).toEqual(['two']);
+    expect(await play({ continuation: 'delegation_wave_settled' })).toEqual(['three']);
+    expect(await play({ continuation: 'semantic_retry' })).toEqual(['else']);
+    const none = await start('rounds: [{when: {member: other}, steps: [{say: never}]}]');
+    expect(await rest(none)).toMatchObject([{ type: 'failed', failure: { class: 'invalid' } }, { type: 'exit' }]);
+  });
+
   it('does other steps at another epoch and for another continuation', async () => {
     const script = `
 steps:
@@ -317,6 +334,9 @@ function lease() {
 interface Wish {
   readonly epoch?: number;
   readonly continuation?: string;
+  /** Elements of the continuation beside its kind. */
+  readonly facts?: string;
+  readonly member?: string;
   readonly token?: string;
   readonly environment?: Record<string, string>;
   readonly graceMs?: number;
@@ -326,14 +346,17 @@ interface Wish {
 async function start(prompt: string, wish: Wish = {}): Promise<ProviderSession> {
   const escaped = prompt.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   const because =
-    wish.continuation === undefined ? '' : `<continuation><kind>${wish.continuation}</kind></continuation>`;
+    wish.continuation === undefined
+      ? ''
+      : `<continuation><kind>${wish.continuation}</kind>${wish.facts ?? ''}</continuation>`;
+  const self = wish.member === undefined ? '' : `<current_member><id>${wish.member}</id></current_member>`;
   const session = await providers.get('scripted')?.start({
     marker: { worker: 'w_00000000', job: newId(), epoch: wish.epoch ?? 1 },
     lease: lease(),
     workspace,
     stateFolder: join(workspace, '.state'),
     instructions: '<system>Be kind.</system>',
-    input: `<request><assignment><prompt>${escaped}</prompt></assignment>${because}</request>`,
+    input: `<request>${self}<assignment><prompt>${escaped}</prompt></assignment>${because}</request>`,
     repositoryInstructions: true,
     memberDoor: { url: door.url, token: wish.token ?? token },
     environment: { PATH: process.env.PATH ?? '', ...wish.environment },

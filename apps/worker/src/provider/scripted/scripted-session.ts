@@ -2,7 +2,7 @@ import { cutText } from '../events.js';
 import { MemberClient } from './member-client.js';
 import { failureOf, performStep } from './perform-step.js';
 import type { ScriptedOrder, ScriptedReport } from './protocol.js';
-import { parseScript, type Script, type ScriptMistake, type Step } from './script.js';
+import { parseScript, type Script, type ScriptMistake, type Step, type When } from './script.js';
 import { newMemory, readMemory, type SessionMemory, writeMemory } from './session-memory.js';
 
 type Begin = Extract<ScriptedOrder, { type: 'begin' }>;
@@ -41,6 +41,13 @@ export class ScriptedSession {
     }
     const door = await MemberClient.fromFile(begin.door_file);
     const session = new ScriptedSession(begin, parsed.script, door, emit, leave, memory);
+    if (session.firstSteps === undefined) {
+      await emit({
+        type: 'failed',
+        failure: { class: 'invalid', detail: 'No round of the script fits this Dispatch.' },
+      });
+      return undefined;
+    }
     const refusal = session.stepsNow(session.firstSteps)[0]?.fail;
     if (refusal?.refuse_start === true) {
       await emit({ type: 'failed', failure: failureOf(refusal) });
@@ -53,12 +60,13 @@ export class ScriptedSession {
   }
 
   start(): Promise<void> {
-    return this.play(this.firstSteps);
+    return this.play(this.firstSteps ?? []);
   }
 
   /** What a process that goes on with a session was told is a reminder. */
-  private get firstSteps(): readonly Step[] {
-    return this.begun.ref === undefined ? this.script.steps : this.script.on_reminder;
+  private get firstSteps(): readonly Step[] | undefined {
+    if (this.begun.ref !== undefined) return this.script.on_reminder;
+    return this.script.rounds?.find(({ when }) => this.fits(when))?.steps ?? this.script.steps;
   }
 
   /** Answers the order at once; a turn that it begins goes on by itself. */
@@ -106,15 +114,18 @@ export class ScriptedSession {
   }
 
   private stepsNow(steps: readonly Step[]): readonly Step[] {
-    const continuation = this.memory.continuation;
-    return steps.filter(({ when }) => {
-      const epochs = when?.epoch === undefined ? [this.begun.epoch] : [when.epoch].flat();
-      return (
-        epochs.includes(this.begun.epoch) &&
-        (when?.reminder ?? this.memory.reminder) === this.memory.reminder &&
-        (when?.continuation ?? continuation) === continuation
-      );
-    });
+    return steps.filter(({ when }) => when === undefined || this.fits(when));
+  }
+
+  private fits({ epoch, reminder, continuation, member, told }: When): boolean {
+    const { memory, begun } = this;
+    return (
+      (epoch === undefined || [epoch].flat().includes(begun.epoch)) &&
+      (reminder === undefined || reminder === memory.reminder) &&
+      (continuation === undefined || continuation === memory.continuation) &&
+      (member === undefined || [member].flat().includes(memory.member)) &&
+      (told === undefined || memory.told.includes(told))
+    );
   }
 }
 
