@@ -18,6 +18,7 @@ import { objectRoutes } from './object-routes.js';
 import { operationRoutes } from './operation-routes.js';
 import { refusalOf, sendProblem } from './problem.js';
 import { problemRoutes } from './problem-routes.js';
+import { referenceRoutes } from './reference/reference-routes.js';
 import { sendSecurityHeaders } from './security-headers.js';
 
 interface HttpDoor {
@@ -49,6 +50,7 @@ export function openHttpDoor(
       healthRoutes(looks, services);
       listingRoutes(looks, { gate, identity, callLimits });
       problemRoutes(looks);
+      referenceRoutes(looks);
     });
     scope.register(async (signIns) => {
       signIns.addHook('onRequest', countSignIn);
