@@ -123,6 +123,17 @@ describe("a browser's session", () => {
     expect((await again.fetch(loginPaths.session)).status).toBe(401);
   });
 
+  it('is another one after each login, and the one before is over', async () => {
+    const person = await aPerson(farm, 'viewer');
+    const browser = await person.browser();
+    const before = new Browser(farm.url);
+    for (const [name, value] of browser.cookies) before.cookies.set(name, value);
+    expect((await browser.logIn(person.name, goodPassword)).status).toBe(200);
+    expect([...browser.cookies]).not.toEqual([...before.cookies]);
+    expect((await before.fetch(loginPaths.session)).status).toBe(401);
+    expect((await browser.fetch(loginPaths.session)).status).toBe(200);
+  });
+
   it('is listed to its person alone, who can end each', async () => {
     const [person, stranger] = [await aPerson(farm, 'viewer'), await aPerson(farm, 'viewer')];
     const [one, two] = [await person.browser(), await person.browser()];
