@@ -7,8 +7,15 @@ import type { CallLimits } from './call-limits.js';
 import { type Caller, callerOf } from './caller.js';
 import { goneSignal } from './gone.js';
 
-/** `{input, confirm?}`: everything else that looks like authority is refused by name (A1.3, A10.2). */
-const Envelope = z.strictObject({ input: z.unknown(), confirm: z.boolean().optional() });
+/**
+ * `{input, confirm?}`: everything else that looks like authority is refused by name (A1.3, A10.2). A confirmation token is read only
+ * to be burned: the gate refuses it at this door (A6.11, A6.18).
+ */
+const Envelope = z.strictObject({
+  input: z.unknown(),
+  confirm: z.boolean().optional(),
+  confirmation_token: z.string().max(1024).optional(),
+});
 
 const callKey = /^[\x21-\x7e]{1,255}$/;
 
@@ -74,13 +81,14 @@ function callGate(
 ): Promise<unknown> {
   const envelope = Envelope.safeParse(request.body);
   if (!envelope.success) throw invalidInput(Envelope, envelope.error.issues);
-  const { input, confirm } = envelope.data;
+  const { input, confirm, confirmation_token: confirmationToken } = envelope.data;
   const callId = callIdOf(request);
   return gate.call({
     ...caller,
     name,
     input,
     ...(confirm !== undefined && { confirm }),
+    ...(confirmationToken !== undefined && { confirmationToken }),
     ...(callId !== undefined && { callId }),
     signal: goneSignal(reply),
   });
