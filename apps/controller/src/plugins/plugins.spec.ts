@@ -249,10 +249,20 @@ describe('a plugin', () => {
     expect(processesOf('odd.mjs')).toBe(1);
   });
 
-  it('A11.6 that ends by itself drops out and comes back, and its calls are told', async () => {
+  it('A10.3 A11.6 that ends by itself drops out of the listings and comes back, and its calls are told', async () => {
+    const listing = async () => {
+      const { body, headers } = await farm.fetch('/v1/openapi.json', {
+        headers: { authorization: `Bearer ${farm.admin.token}` },
+      });
+      const { paths } = z.object({ paths: z.record(z.string(), z.unknown()) }).parse(body);
+      return { has: '/v1/operations/odd.look' in paths, tag: headers.get('etag') };
+    };
+    const up = await listing();
     expect(codeOf(await ask('odd.die'))).toBe('plugin_failed');
-    await waitUntil(async () => (await statusOf('odd')).state !== 'up');
+    const down = await listing();
+    expect([up.has, down.has, up.tag === down.tag]).toEqual([true, false, false]);
     await stateOf('odd', 'up');
+    expect(await listing()).toEqual(up);
   });
 
   it('A2.5 is disabled by a manifest that does not hold, with the reason, and nobody else suffers', async () => {
