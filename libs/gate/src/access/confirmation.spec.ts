@@ -203,6 +203,30 @@ describe('a token', () => {
     expect(south.yard.runs).toEqual([]);
   });
 
+  it('A1.5 A6.6 is an agent’s own, not its owner’s assistant’s, and of no use after its grant was revoked', async () => {
+    await farm.sql(`insert into principal (id, kind, name, role) values ('p_dddddddd', 'person', 'Di', 'operator')`);
+    await farm.sql(`insert into principal (id, kind, name) values ('a_dddddddd', 'agent', 'robot')`);
+    await farm.sql(`insert into agent (id, owner, scope, pool, labels, slots)
+      values ('a_dddddddd', 'p_dddddddd', '{}', 'default', '{}', 1)`);
+    const robot = { kind: 'agent' as const, id: 'a_dddddddd', name: 'robot', owner: 'p_dddddddd' };
+    const principal = { ...robot, scope: [], pool: 'default', labels: [], slots: 1 };
+    const grant = `insert into agent_grant (agent, target, granted_by) values ('a_dddddddd', 'crate_raise', 'p_dddddddd')`;
+    await farm.sql(grant);
+    const { confirmation_token: token } = await north.propose('crate_raise', { prefix: 'a' }, { principal });
+    expect(await north.codeOf('crate_raise', { prefix: 'a' }, { ...anAssistantOf('p_dddddddd'), token })).toBe(
+      'confirmation_invalid',
+    );
+    const { confirmation_token: second } = await north.propose('crate_raise', { prefix: 'a' }, { principal });
+    await farm.sql(`delete from agent_grant where agent = 'a_dddddddd'`);
+    expect(await south.codeOf('crate_raise', { prefix: 'a' }, { principal, token: second })).toBe('not_available');
+    await farm.sql(grant);
+    const { confirmation_token: third } = await north.propose('crate_raise', { prefix: 'a' }, { principal });
+    expect(await south.codeOf('crate_raise', { prefix: 'a' }, { principal, token: third })).toBe('ran');
+    expect(await farm.sql('select class, actor, agent_id from audit')).toEqual([
+      { class: 'agent', actor: 'p_dddddddd', agent_id: 'a_dddddddd' },
+    ]);
+  });
+
   it('T4 that somebody else shows is refused to them, and then to its owner too', async () => {
     await farm.crates('a', 1);
     const { confirmation_token: token } = await north.propose('crate_raise', { prefix: 'a' });
