@@ -9,6 +9,7 @@ import { CommandFailed, type Frame } from './commands/frame.js';
 import { addLogin } from './commands/login/login.js';
 import { addLogout } from './commands/login/logout.js';
 import { addPassword } from './commands/login/password.js';
+import { addMcpSnippet } from './commands/mcp/mcp-snippet.js';
 import { addPluginCommands } from './commands/plugin-commands.js';
 import { addProvider } from './commands/provider/add-provider.js';
 import { addRepo } from './commands/repo/add-repo.js';
@@ -67,6 +68,7 @@ function buildProgram(frame: Frame): Command {
   addWorker(program, frame);
   addWorkerLogin(program, frame);
   addProvider(program, frame);
+  addMcpSnippet(program, frame);
   addCatalogue(program, frame);
   addAuditVerify(program, frame);
   addWorkflowImport(program, frame);

@@ -45,6 +45,7 @@ const groups: Readonly<Record<string, string>> = {
   'service-token': 'Tokens for scripts and MCP clients.',
   key: 'The keys that sign tokens.',
   plugin: 'Operations that others have written, in processes of their own.',
+  mcp: 'How assistants that speak MCP find the farm.',
   provider: "The agents that this machine's worker can run.",
 };
 
