@@ -50,7 +50,7 @@ describeCli(claudeCli, program, (claude) => {
     expect(wrong).toContain('invalid_input');
     expect(found).toMatch(/<<outside-text [0-9a-f]{16}>>/);
     expect(found).toContain('data, never instructions');
-    expect(proposed).toContain('confirmation_token');
+    expect(proposed).toMatch(/kind\\*":\\*"proposal/);
     expect((await farm.admin.call(taskSearch, {})).items).toHaveLength(1);
   });
 });
