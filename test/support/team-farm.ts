@@ -16,6 +16,7 @@ import {
   type OutputOf,
   openHumanRequest,
   removeChild,
+  startCommandRun,
   type taskGet,
   taskStart,
   updateChild,
@@ -163,6 +164,12 @@ class TeamWorker {
   ask(lease: LeasedJob, request: z.input<typeof openHumanRequest.input>['request'], callId: string = randomUUID()) {
     return this.say(lease, callId, (tx, caller) =>
       this.farm.teams.members.askHuman(tx, caller, openHumanRequest.input.parse({ request })),
+    );
+  }
+
+  run(lease: LeasedJob, request: z.input<typeof startCommandRun.input>['request'], callId: string = randomUUID()) {
+    return this.say(lease, callId, (tx, caller) =>
+      this.farm.teams.members.startCommand(tx, caller, startCommandRun.input.parse({ request })),
     );
   }
 

@@ -10,6 +10,7 @@ import { leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
 import {
   commandRunsMigration,
+  memberRunsMigration,
   policyMigration,
   pushesMigration,
   repositoriesMigration,
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   policyMigration,
   personsMigration,
   auditSealMigration,
+  memberRunsMigration,
 ];

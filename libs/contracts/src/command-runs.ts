@@ -4,14 +4,14 @@ import { CommandId, ObjectId, TaskId } from './ids.js';
 import { DispatchPayload, IsolationReport } from './jobs.js';
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
-import { proseBytes, RelativePath, storable } from './text.js';
+import { prose, proseBytes, RelativePath, storable } from './text.js';
 
 /** What is run: a program with its arguments, or a line for /bin/sh. */
 export const Command = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('argv'),
     argv: z
-      .array(storable(limits.commandBytes))
+      .array(storable(limits.commandArgument * 4).max(limits.commandArgument))
       .min(1)
       .max(limits.commandArguments)
       .refine(([program]) => program !== undefined && program !== '', { params: { rule: 'blank' } }),
@@ -49,6 +49,8 @@ export const CommandRunPayload = z.strictObject({
   /** Commit that it runs on. */
   base: ObjectId,
   task_directory: z.string(),
+  /** Of a member's: its warm workspace is used, and what the command changes is handed back. */
+  assignment_id: DispatchPayload.shape.assignment_id,
   isolation: DispatchPayload.shape.isolation,
 });
 export type CommandRunPayload = z.output<typeof CommandRunPayload>;
@@ -61,6 +63,39 @@ export const CommandRunRequest = z.strictObject({
   timeout_seconds: z.int().min(1).max(limits.commandSeconds).optional(),
 });
 export type CommandRunRequest = z.output<typeof CommandRunRequest>;
+
+/** What a member asks to be run. */
+export const CommandRunInput = z.strictObject({
+  command: Command,
+  /** A folder of the workspace; absent: its root. */
+  cwd: RelativePath.optional(),
+  /** Wall time from the start; absent: none. */
+  timeout_seconds: z.int().min(1).max(limits.commandSeconds).optional(),
+  summary: outsideText(prose(limits.commandSummary)),
+});
+export type CommandRunInput = z.output<typeof CommandRunInput>;
+
+export const startCommandRun = contract({
+  name: 'start_command_run',
+  group: 'start_command_run',
+  summary:
+    'Run a command in your workspace, also for hours. You hand over and must stop; you go on with what it came to and with the files that it changed.',
+  input: z.strictObject({ request: CommandRunInput }),
+  output: z.strictObject({
+    command_id: CommandId,
+    status: z.literal('pending_start'),
+    output_path: z.string(),
+    must_stop: z.literal(true),
+  }),
+  errors: [
+    'capability_rejected',
+    'illegal_state',
+    'invalid_task_path',
+    'stale_assignment',
+    'stale_dispatch',
+    'stale_lease',
+  ],
+});
 
 /** How much of what a command said has arrived; `complete`: all of it, to the end. */
 export const OutputCount = z.strictObject({
@@ -77,6 +112,8 @@ export const CommandRunResult = z.strictObject({
   output: OutputCount.default({ observed_bytes: 0, written_bytes: 0, complete: false }),
   /** The end of what it said, as text. */
   tail: storable(limits.commandTailBytes).default(''),
+  /** What a member's command changed, already uploaded; absent where nothing changed (D7). */
+  commit: ObjectId.optional(),
   isolation: IsolationReport.optional(),
   detail: storable(limits.failDetailBytes).optional(),
 });

@@ -23,12 +23,14 @@ export { closedAddress } from './closed-addresses.js';
 export {
   Command,
   CommandPurpose,
+  CommandRunInput,
   CommandRunPayload,
   CommandRunRequest,
   CommandRunResult,
   CommandRunState,
   commandRunOutputRead,
   OutputCount,
+  startCommandRun,
   Verification,
 } from './command-runs.js';
 export { configShow, ShownSetting } from './configuration.js';

@@ -224,6 +224,11 @@ export const limits = {
   // Command Runs
   commandBytes: 16 * 1024,
   commandArguments: 256,
+  /** Characters of one argument. */
+  commandArgument: 4096,
+  commandSummary: 2048,
+  /** How much of a command its result tells again. */
+  commandToldBytes: 16 * 1024,
   /** A day: a command's time at most. */
   commandSeconds: 86_400,
   /** Time of a verify command that says none. */
@@ -237,6 +242,10 @@ export const limits = {
   outputPageBytes: 64 * 1024,
   /** A command that two machines lost before it was started is not tried again (D15). */
   commandLaunches: 2,
+  /** How long a command of a member waits for its warm machine while that is full (D15). */
+  commandWarmMs: 60_000,
+  /** Runs that a view shows. */
+  shownRuns: 20,
   // out
   /** A diff that is answered and not downloaded. */
   diffBytes: 1024 * 1024,

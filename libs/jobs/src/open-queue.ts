@@ -9,7 +9,7 @@ import { list } from './list.js';
 import { cancel, lockJob, redrive, requeue } from './operate.js';
 import type { Queue, QueueOptions } from './queue.js';
 import { releaseHolder } from './release.js';
-import { close, endQueued, flagEnd, hold, release, unflagPause } from './scope.js';
+import { close, dropPreference, endJob, endQueued, flagEnd, hold, release, unflagPause } from './scope.js';
 import { signal } from './signal.js';
 import { accountSql } from './sql/account.js';
 import { leaseSql } from './sql/lease.js';
@@ -51,6 +51,8 @@ export function openQueue(options: QueueOptions): Queue {
     flagEnd,
     unflagPause,
     close: (tx, job, state, note) => close(context, tx, job, state, note),
+    endJob: (tx, job, reason) => endJob(context, tx, job, reason),
+    dropPreference: (tx, job) => dropPreference(context, tx, job),
     hold,
     release: (tx, scope) => release(context, tx, scope),
     signal: (tx, job, given) => signal(context, tx, job, given),

@@ -183,6 +183,13 @@ export interface Queue {
   ): Promise<readonly string[]>;
   /** Takes a `pause` back from all leased jobs of a scope. */
   unflagPause(tx: Transaction, scope: string): Promise<readonly string[]>;
+  /**
+   * Ends one job of a scope, whose lock the caller holds: at once where nobody has it, else its holder is told (D9). Does not tell
+   * the kind. `over`: it had ended before.
+   */
+  endJob(tx: Transaction, job: string, reason: string): Promise<'ended' | 'told' | 'over'>;
+  /** D15: the machine that a queued job waits for takes no work any more: anybody may have it. */
+  dropPreference(tx: Transaction, job: string): Promise<void>;
   /** D10: ends the job of a Dispatch that closes, whatever its state; its holder's writes are stale from here on. */
   close(tx: Transaction, job: string, state: 'done' | 'dead' | 'cancelled', note?: string): Promise<void>;
   /** D8: queued jobs of a scope wait; answers their ids. */

@@ -1,6 +1,7 @@
 import type { Transaction } from '#store';
 import { type QueueContext, ringLater } from './context.js';
 import { leave } from './leave.js';
+import { leaseSql } from './sql/lease.js';
 import { queueSql } from './sql/queue.js';
 
 /** What is done to all jobs of a scope at once. The caller holds the scope's lock (H12). */
@@ -41,6 +42,27 @@ export async function close(
   note?: string,
 ): Promise<void> {
   await leave(context, tx, job, { next: state, ...(note === undefined ? {} : { note }) }, { how: 'closed' });
+}
+
+export async function endJob(
+  context: QueueContext,
+  tx: Transaction,
+  id: string,
+  reason: string,
+): Promise<'ended' | 'told' | 'over'> {
+  const job = await tx.first(leaseSql.lock, { job_id: id });
+  if (!job || job.settled_at !== null) return 'over';
+  if (job.state === 'leased') {
+    await tx.run(queueSql.flagEndOf, { job_id: id, reason });
+    return 'told';
+  }
+  await leave(context, tx, id, { next: 'cancelled', note: reason }, { how: null });
+  return 'ended';
+}
+
+export async function dropPreference(context: QueueContext, tx: Transaction, job: string): Promise<void> {
+  const freed = await tx.first(queueSql.dropPreference, { job_id: job });
+  if (freed) ringLater(context, tx, freed);
 }
 
 function ids(rows: readonly { readonly id: string }[]): readonly string[] {

@@ -16,6 +16,7 @@ import type {
   repoCheck,
   repoList,
   setWorkPlan,
+  startCommandRun,
   taskControl,
   taskDiff,
   taskEvents,
@@ -172,6 +173,11 @@ export interface Teams {
       caller: MemberCaller,
       input: InputOf<typeof openHumanRequest>,
     ): Promise<OutputOf<typeof openHumanRequest>>;
+    startCommand(
+      tx: Transaction,
+      caller: MemberCaller,
+      input: InputOf<typeof startCommandRun>,
+    ): Promise<OutputOf<typeof startCommandRun>>;
     addChild(
       tx: Transaction,
       caller: MemberCaller,
@@ -198,6 +204,8 @@ export interface Teams {
     joinWaves(): Promise<readonly string[]>;
     /** Requests whose time is over. Answers the Tasks that they are of. */
     expireRequests(): Promise<readonly string[]>;
+    /** D15: runs whose warm machine is gone, or takes no work, go to any. Answers them. */
+    freeRuns(takeWork: readonly string[]): Promise<readonly string[]>;
     /** Opens and closes the attention item `no_machine`. */
     noteMissingMachines(live: readonly Machine[]): Promise<void>;
     /** Waiting jobs go under an account that can run them; answers the jobs that were moved. */

@@ -7,6 +7,7 @@ export { usageMigration } from './migrations/0006-usage.js';
 export { commandRunsMigration } from './migrations/0007-command-runs.js';
 export { pushesMigration } from './migrations/0008-pushes.js';
 export { policyMigration } from './migrations/0016-policy.js';
+export { memberRunsMigration } from './migrations/0022-member-runs.js';
 export { openTeams } from './open-teams.js';
 export type { TeamParts } from './parts.js';
 export type { FileToSend, LeaseShown, Roads } from './roads/roads.js';

@@ -2,6 +2,7 @@ import { limits } from '#contracts';
 import { placeAccounts } from './account/place-accounts.js';
 import type { Teams } from './api.js';
 import { commandRunKind } from './command-run/command-run-kind.js';
+import { freeRuns } from './command-run/free-runs.js';
 import { readOutput } from './command-run/read-output.js';
 import { dispatchKind } from './dispatch/dispatch-kind.js';
 import { expireRequests } from './human-request/expire-requests.js';
@@ -12,6 +13,7 @@ import { readContext } from './member/read-context.js';
 import { addMember, removeMember, updateMember } from './member/replan-team.js';
 import { reportCheckpoint } from './member/report-checkpoint.js';
 import { setPlan } from './member/set-plan.js';
+import { startCommand } from './member/start-command.js';
 import { diffTask } from './out/diff-task.js';
 import { previewPush } from './out/preview-push.js';
 import { pushTask } from './out/push-task.js';
@@ -113,6 +115,7 @@ export function openTeams(parts: TeamParts): Teams {
       checkpoint: (tx, caller, input) => reportCheckpoint(parts, tx, caller, input),
       delegate: (tx, caller, input) => delegateWork(parts, tx, caller, input),
       askHuman: (tx, caller, input) => askHuman(parts, tx, caller, input),
+      startCommand: (tx, caller, input) => startCommand(parts, tx, caller, input),
       addChild: (tx, caller, input) => addMember(parts, tx, caller, input),
       updateChild: (tx, caller, input) => updateMember(parts, tx, caller, input),
       removeChild: (tx, caller, input) => removeMember(parts, tx, caller, input),
@@ -122,6 +125,7 @@ export function openTeams(parts: TeamParts): Teams {
       retestLanes: () => retestLanes(parts),
       joinWaves: () => joinWaves(parts),
       expireRequests: () => expireRequests(parts),
+      freeRuns: (takeWork) => freeRuns(parts, takeWork),
       noteMissingMachines: (live) => noteMissingMachines(parts, live),
       placeAccounts: async () => placeAccounts(parts, (await parts.machines?.(parts.database)) ?? []),
       expireSources: () => expireSources(parts),

@@ -242,6 +242,32 @@ export type Continuation =
       readonly resolution: HumanResolution;
     }
   | {
+      readonly kind: 'command_result';
+      readonly source_dispatch: string;
+      readonly request: {
+        readonly command_id: string;
+        readonly command: Command & { readonly arguments_left_out?: number };
+        readonly cwd: string | null;
+        readonly timeout_seconds: number | null;
+        readonly summary: string;
+      };
+      readonly terminal: {
+        readonly state: CommandRunState;
+        readonly exit_code: number | null;
+        readonly failure_code: string | null;
+        readonly summary: string;
+        readonly started_at: string | null;
+        readonly ended_at: string;
+        readonly output_path: string;
+        readonly observed_bytes: number;
+        readonly written_bytes: number;
+        readonly complete: boolean;
+        readonly source: 'controller' | 'operator';
+        readonly actor: string | null;
+        readonly tail: string;
+      };
+    }
+  | {
       readonly kind: 'structural_replan';
       readonly source_dispatch: string;
       readonly operation: ReplanResult['operation'];
@@ -285,6 +311,7 @@ export interface CommandRunRow {
   readonly name: string;
   readonly task: string;
   readonly assignment: string;
+  readonly member: string;
   readonly source_dispatch: string;
   readonly purpose: z.output<typeof CommandPurpose>;
   readonly base: string | null;
@@ -304,6 +331,9 @@ export interface CommandRunRow {
   readonly observed_bytes: number;
   readonly written_bytes: number;
   readonly output_complete: boolean;
+  readonly commit: string | null;
+  readonly ended_by: string | null;
+  readonly opened_at: Date;
   readonly started_at: Date | null;
   readonly due_at: Date | null;
   readonly ended_at: Date | null;

@@ -13,9 +13,9 @@ const taskColumns = `id, seq, title, workflow, revision_no, prompt, started_by, 
   pause_detail, source, settings, base, team_revision, root_assignment, created_at, updated_at, ended_at`;
 const assignmentColumns = `id, task, member, parent, prompt, files, plan, plan_revision, children_limit, children_used, retry_limit, retries_used,
   attempt, recoveries, line_base, line_head, outcome, closed_at`;
-const commandRunColumns = `id, name, task, assignment, source_dispatch, purpose, base, command, cwd, timeout_seconds, summary, state,
-  exit_code, failure_code, detail, epoch, losses, tail, isolation, observed_bytes, written_bytes, output_complete, started_at, due_at,
-  ended_at`;
+const commandRunColumns = `id, name, task, assignment, (select a.member from assignment a where a.id = command_run.assignment) as member,
+  source_dispatch, purpose, base, command, cwd, timeout_seconds, summary, state, exit_code, failure_code, detail, epoch, losses, tail,
+  isolation, observed_bytes, written_bytes, output_complete, commit, ended_by, opened_at, started_at, due_at, ended_at`;
 /** Without its request, which is large: only its machine reads that. */
 const dispatchColumns = `id, task, assignment, attempt, caused_by, reason, pins, continuation, base, commit,
   closed_reason, opened_at, closed_at`;
@@ -477,7 +477,10 @@ export const dispatchSql = {
   /** Where the Assignment last worked: its dependencies are warm there (D15). */
   lastWorker: statement<{ worker: string }>(
     'teams.dispatch_last_worker',
-    `select l.worker from dispatch d join lease l on l.job = d.id where d.assignment = $assignment
+    `select l.worker from (
+       select id from dispatch where assignment = $assignment
+       union all select id from command_run where assignment = $assignment and purpose = 'member'
+     ) work join lease l on l.job = work.id
      order by l.granted_at desc limit 1`,
   ),
   addHandover: statement<{ dispatch: string }>(
@@ -535,6 +538,27 @@ export const commandRunSql = {
     'teams.command_run_named',
     `select ${commandRunColumns} from command_run where task = $task and name = $name`,
   ),
+  /** What a Dispatch waits for, or waited for. */
+  ofDispatch: statement<CommandRunRow>(
+    'teams.command_run_of_dispatch',
+    `select ${commandRunColumns} from command_run where source_dispatch = $dispatch and purpose = 'member'`,
+  ),
+  /** Those that go on first, then the newest. */
+  ofTask: statement<CommandRunRow>(
+    'teams.command_run_of_task',
+    `select ${commandRunColumns} from command_run where task = $task
+     order by ended_at is not null, opened_at desc, id limit $limit`,
+  ),
+  goingOn: statement<CommandRunRow>(
+    'teams.command_run_going_on',
+    `select ${commandRunColumns} from command_run where task = $task and purpose = 'member' and ${runGoesOn} order by id`,
+  ),
+  /** Queued for one machine alone. */
+  waitingForMachine: statement<{ id: string; worker: string }>(
+    'teams.command_run_waiting_for_machine',
+    `select c.id, j.prefer as worker from command_run c join job j on j.id = c.id
+     where c.state = 'pending_start' and j.state = 'queued' and j.prefer is not null order by c.id limit $limit`,
+  ),
   verification: statement<CommandRunRow>(
     'teams.command_run_verification',
     `select ${commandRunColumns} from command_run where task = $task and purpose = 'verify'`,
@@ -554,14 +578,15 @@ export const commandRunSql = {
   ),
   requestCancel: statement<{ id: string }>(
     'teams.command_run_request_cancel',
-    `update command_run set state = 'cancellation_requested' where id = $id and state in ('pending_start', 'running')`,
+    `update command_run set state = 'cancellation_requested', ended_by = $by where id = $id and state in ('pending_start', 'running')
+     returning id`,
   ),
   /** The first end is the last one. */
   end: statement<CommandRunRow>(
     'teams.command_run_end',
     `update command_run set state = $state, exit_code = $exit_code, failure_code = $failure_code, detail = $detail, tail = $tail,
        isolation = $isolation::jsonb, observed_bytes = $observed_bytes, written_bytes = $written_bytes,
-       output_complete = $output_complete, ended_at = clock_timestamp()
+       output_complete = $output_complete, commit = $commit, ended_at = clock_timestamp()
      where id = $id and ${runGoesOn}
      returning ${commandRunColumns}`,
   ),
@@ -617,6 +642,7 @@ export const rescueSql = {
     `insert into rescue (job, epoch, commit, task, member, why)
      select $job, $epoch, $commit, $task, $member, $why
      where not exists (select from dispatch d where d.id = $job and d.commit = $commit)
+       and not exists (select from command_run c where c.id = $job and c.commit = $commit)
      on conflict (job, epoch, commit) do update set why = excluded.why`,
   ),
   arrived: statement<{ job: string }>(

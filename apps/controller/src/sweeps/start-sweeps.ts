@@ -38,6 +38,7 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
     await teams.sweeps.retestLanes();
     const live = await identity.workers.live(database);
     await teams.sweeps.placeAccounts();
+    await teams.sweeps.freeRuns(live.filter(({ accepting }) => accepting).map(({ id }) => id));
     await teams.sweeps.noteMissingMachines(live.map(claimerOf));
   });
   // A loop of its own: a merge may take long, and no other Task waits for it.

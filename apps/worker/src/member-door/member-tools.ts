@@ -10,14 +10,23 @@ import {
   openHumanRequest,
   removeChild,
   setWorkPlan,
+  startCommandRun,
   updateChild,
 } from '#contracts';
 
 /** What a member may call, by name. Rules and answers are the controller's; the shapes stand in the contracts. */
 export const memberContracts: ReadonlyMap<string, Contract> = new Map(
-  [getCurrentContext, setWorkPlan, checkpoint, delegate, addChild, updateChild, removeChild, openHumanRequest].map(
-    (contract): [string, Contract] => [contract.name, contract],
-  ),
+  [
+    getCurrentContext,
+    setWorkPlan,
+    checkpoint,
+    delegate,
+    addChild,
+    updateChild,
+    removeChild,
+    openHumanRequest,
+    startCommandRun,
+  ].map((contract): [string, Contract] => [contract.name, contract]),
 );
 
 /** A tool as MCP lists it. */

@@ -81,6 +81,12 @@ const release = statement<JobRow>(
   select * from freed`,
 );
 
+/** queued: whoever claimed it meanwhile has it. */
+const dropPreference = statement<JobRow>(
+  'job.drop_preference',
+  `update job set prefer = null, prefer_until = null where id = $job_id and state = 'queued' and prefer is not null returning *`,
+);
+
 /** Another life for a dead job, whose lock is held: the only way out of an end, and only by hand. */
 const revive = statement<JobRow>(
   'job.revive',
@@ -165,6 +171,7 @@ export const queueSql = {
   unflagPause,
   hold,
   release,
+  dropPreference,
   revive,
   forgetExclusions,
   signal,

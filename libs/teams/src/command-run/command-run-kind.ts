@@ -1,6 +1,7 @@
 import { CommandRunResult, FarmError, limits } from '#contracts';
 import type { JobEnd, JobRow, Kind, Next } from '#jobs';
 import type { Transaction } from '#store';
+import { changedCommit } from '../dispatch/prepare-end.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow, TaskRow } from '../rows.js';
 import { commandRunSql } from '../sql.js';
@@ -22,7 +23,7 @@ export function commandRunKind(parts: TeamParts): Kind {
     },
 
     async prepare(job, end) {
-      return job.state === 'leased' ? readResult(end) : undefined;
+      return job.state === 'leased' ? prepareRun(parts, job, end) : undefined;
     },
 
     async onStarted(tx, job) {
@@ -32,12 +33,19 @@ export function commandRunKind(parts: TeamParts): Kind {
         task: task.id,
         type: 'command_run_started',
         source: 'node',
-        payload: { command_id: run.name, purpose: run.purpose, epoch: job.epoch, worker: job.holder },
+        payload: {
+          command_id: run.name,
+          purpose: run.purpose,
+          member: run.member,
+          epoch: job.epoch,
+          worker: job.holder,
+        },
       });
     },
 
     async onComplete(tx, job, end) {
-      await endRun(parts, tx, await readRun(tx, job), endOf(end, asResult(end.prepared)));
+      const { result, commit } = asPrepared(end.prepared);
+      await endRun(parts, tx, await readRun(tx, job), { ...endOf(end, result), work: { job, commit } });
       return { kept: true };
     },
 
@@ -55,7 +63,7 @@ export function commandRunKind(parts: TeamParts): Kind {
 
     async onLeaseLost(tx, job) {
       const found = await readRun(tx, job);
-      if (job.started_at !== null) return abandon(parts, tx, found, 'Its machine was lost while it ran.');
+      if (job.started_at !== null) return abandon(parts, tx, found, whileItRan);
       return again(parts, tx, found, { retryable: true, counts: true, detail: 'Its machines were lost.' });
     },
 
@@ -69,8 +77,14 @@ export function commandRunKind(parts: TeamParts): Kind {
     },
 
     async onCancelled(tx, job, how, end) {
-      const result = how === 'completed' && end ? asResult(end.prepared) : undefined;
-      await endRun(parts, tx, await readRun(tx, job), { state: 'cancelled', ...(result && { result }) });
+      const found = await readRun(tx, job);
+      if (how === 'completed' && end) {
+        const { result, commit } = asPrepared(end.prepared);
+        return endRun(parts, tx, found, { state: 'cancelled', result, work: { job, commit } });
+      }
+      // Nobody saw how far it came.
+      if (how === 'expired' && job.started_at !== null) return void (await abandon(parts, tx, found, whileItRan));
+      await endRun(parts, tx, found, { state: 'cancelled' });
     },
 
     async onRequeue() {
@@ -95,6 +109,21 @@ async function readRun(tx: Transaction, job: Pick<JobRow, 'id' | 'scope'>): Prom
   return { task, run };
 }
 
+const whileItRan = 'Its machine was lost while it ran.';
+
+interface PreparedRun {
+  readonly result: CommandRunResult;
+  readonly commit: string | null;
+}
+
+/** What a member's command changed came under this very lease; the farm's own changes nothing. @throws invalid_input, commit_refused */
+async function prepareRun(parts: TeamParts, job: JobRow, end: JobEnd): Promise<PreparedRun> {
+  const result = readResult(end);
+  const run = await parts.database.first(commandRunSql.read, { id: job.id });
+  if (run?.purpose !== 'member' || run.base === null) return { result, commit: null };
+  return { result, commit: await changedCommit(parts, job, { task: run.task, base: run.base }, result.commit) };
+}
+
 async function abandon(parts: TeamParts, tx: Transaction, found: Found, detail?: string): Promise<Next> {
   const end: RunEnd = { state: 'abandoned', failureCode: 'command_ownership_lost', ...(detail && { detail }) };
   await endRun(parts, tx, found, end);
@@ -110,6 +139,9 @@ async function again(
 ): Promise<Next> {
   const most = limits.commandLaunches;
   const mayGoOn = retryable && (!counts || (await tx.first(commandRunSql.countLoss, { id: found.run.id, most })));
+  // D8: a member's waits for Resume; a verification spends nothing of the team.
+  if (mayGoOn && found.task.status === 'paused' && found.run.purpose === 'member')
+    return { next: 'hold', note: detail };
   if (mayGoOn) return { next: 'queue', afterMs: limits.beatRetryMs, note: detail };
   await endRun(parts, tx, found, { state: 'failed', failureCode: 'command_launch_failed', detail });
   return { next: 'done', note: 'launch failed' };
@@ -143,10 +175,13 @@ function readResult({ result }: JobEnd): CommandRunResult {
   throw new FarmError('invalid_input', 'The result is not one of a Command Run.', { fields });
 }
 
-function asResult(prepared: unknown): CommandRunResult {
-  const read = CommandRunResult.safeParse(prepared);
-  if (read.success) return read.data;
+function asPrepared(prepared: unknown): PreparedRun {
+  if (isPrepared(prepared)) return prepared;
   throw new FarmError('conflict', 'The lease has moved on while its end was prepared.');
+}
+
+function isPrepared(prepared: unknown): prepared is PreparedRun {
+  return typeof prepared === 'object' && prepared !== null && 'result' in prepared && 'commit' in prepared;
 }
 
 function notAgain(): FarmError {

@@ -11,13 +11,13 @@ import { assignmentSql, dispatchSql, rescueSql } from '../sql.js';
 export async function acceptWork(
   tx: Transaction,
   job: JobRow,
-  dispatch: DispatchRow,
+  dispatch: Pick<DispatchRow, 'base'>,
   assignment: AssignmentRow,
   commit: string | null,
 ): Promise<AssignmentRow> {
   if (commit === null) return assignment;
   const moved = await tx.run(assignmentSql.moveLine, { id: assignment.id, from: dispatch.base, to: commit });
-  if (moved !== 1) throw new FarmError('conflict', 'The line has moved since this Dispatch was opened.');
+  if (moved !== 1) throw new FarmError('conflict', 'The line has moved since this work was begun.');
   tx.later(rescueSql.accepted, { job: job.id, epoch: job.epoch, commit });
   return { ...assignment, line_head: commit };
 }

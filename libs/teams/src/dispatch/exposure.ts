@@ -16,10 +16,12 @@ export function ceilingOf({
     'add_child',
     ...(manages ? ['update_child', 'remove_child'] : []),
     ...(capabilitiesOf(configuration).human_request.length > 0 ? ['open_human_request'] : []),
+    ...(capabilitiesOf(configuration).command_run === 'allow' ? ['start_command_run'] : []),
   ];
 }
 
-/** Effective is what is authored, as far as the farm can serve it: runs of commands it can not yet (I20). Nothing is inherited. */
+/** Effective is what is authored; nothing is inherited (I20). */
 export function capabilitiesOf({ capabilities }: MemberConfiguration) {
-  return { human_request: [...(capabilities?.human_request ?? [])], command_run: 'deny' as const };
+  const command_run: 'allow' | 'deny' = capabilities?.command_run ?? 'deny';
+  return { human_request: [...(capabilities?.human_request ?? [])], command_run };
 }

@@ -72,10 +72,11 @@ function readResult(result: unknown): KeptResult {
   throw new FarmError('invalid_input', 'The result is not one of a Dispatch.', { fields });
 }
 
-async function changedCommit(
+/** The commit of an end, which has come under this very lease; null where it changes nothing (D7). @throws commit_refused */
+export async function changedCommit(
   parts: TeamParts,
   job: JobRow,
-  dispatch: DispatchRow,
+  dispatch: Pick<DispatchRow, 'task' | 'base'>,
   commit: string | undefined,
 ): Promise<string | null> {
   if (commit === undefined) return null;
@@ -127,12 +128,12 @@ async function requireFiles(
 ): Promise<void> {
   if (files.length === 0) return;
   const store = await storeOf(parts, dispatch.task);
-  for (const { path, at } of files) {
+  for (const { path, at, is = 'regular' } of files) {
     const kind = await treeHas(store, commit ?? dispatch.base, path);
-    if (kind === 'regular') continue;
-    throw new FarmError('invalid_task_path', `A file that the handover names ${explain[kind]}.`, {
+    if (kind === is) continue;
+    throw new FarmError('invalid_task_path', `A ${asked[is]} that the handover names ${explain[kind]}.`, {
       fields: [{ path: at, rule: kind }],
-      hint: 'Name regular files of the workspace by their relative path.',
+      hint: `Name ${hints[is]} of the workspace by their relative path.`,
     });
   }
 }
@@ -141,4 +142,8 @@ const explain = {
   missing: 'is not in the captured work',
   symlink: 'is a symbolic link',
   directory: 'is a directory',
+  regular: 'is a file',
 } as const;
+
+const asked = { regular: 'file', directory: 'folder' } as const;
+const hints = { regular: 'regular files', directory: 'folders that hold a file which is not ignored,' } as const;

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { CheckpointInput, ChildAssignment, HumanRequestInput, MemberPatch, NewMember, ReplanResult } from '#contracts';
+import {
+  CheckpointInput,
+  ChildAssignment,
+  CommandId,
+  CommandRunInput,
+  HumanRequestInput,
+  MemberPatch,
+  NewMember,
+  ReplanResult,
+} from '#contracts';
 
 /** A checkpoint with an outcome. */
 const CheckpointBody = z.object({
@@ -30,8 +39,22 @@ const ReplanBody = z.object({
 /** A question to people. */
 const HumanRequestBody = z.object({ kind: z.literal('human_request'), id: z.uuid(), request: HumanRequestInput });
 
+/** A command to be run on what the member leaves behind. */
+const CommandRunBody = z.object({
+  kind: z.literal('command_run'),
+  id: z.uuid(),
+  name: CommandId,
+  request: CommandRunInput,
+});
+
 /** How a Dispatch ends by the word of its member, whole: nothing of it is thought up when the work arrives (D2). */
-export const HandoverBody = z.discriminatedUnion('kind', [CheckpointBody, DelegateBody, ReplanBody, HumanRequestBody]);
+export const HandoverBody = z.discriminatedUnion('kind', [
+  CheckpointBody,
+  DelegateBody,
+  ReplanBody,
+  HumanRequestBody,
+  CommandRunBody,
+]);
 export type HandoverBody = z.output<typeof HandoverBody>;
 export type HandoverKind = HandoverBody['kind'];
 export type BodyOf<Kind extends HandoverKind> = Extract<HandoverBody, { kind: Kind }>;

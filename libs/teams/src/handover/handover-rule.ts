@@ -32,6 +32,8 @@ export interface HandoverRule<Kind extends HandoverKind> {
 
 export interface NamedFile extends FileReference {
   readonly at: string;
+  /** What stands there; absent: a regular file. */
+  readonly is?: 'directory';
 }
 
 /** The files of one list, by their place in it. */

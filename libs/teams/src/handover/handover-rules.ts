@@ -1,5 +1,6 @@
 import type { Queries, Transaction } from '#store';
 import { checkpointRule } from '../checkpoint/checkpoint-rule.js';
+import { commandRule } from '../command-run/command-rule.js';
 import { requestRule } from '../human-request/request-rule.js';
 import type { TeamParts } from '../parts.js';
 import { replanRule } from '../replan/replan-rule.js';
@@ -20,6 +21,8 @@ export function ruleOf(body: HandoverBody): BoundRule {
       return bind(checkpointRule, body);
     case 'delegate':
       return bind(delegateRule, body);
+    case 'command_run':
+      return bind(commandRule, body);
     case 'human_request':
       return bind(requestRule, body);
     case 'replan':

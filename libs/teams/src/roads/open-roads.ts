@@ -103,11 +103,10 @@ async function takePack(
   body: Readable,
 ): Promise<'accepted' | 'rescue'> {
   if (!(await heldOnce(parts, lease))) throw new FarmError('stale_lease');
-  const dispatch = await parts.database.first(dispatchSql.read, { id: lease.job });
-  if (!dispatch) throw new FarmError('not_available');
+  const work = await workOf(parts, lease.job);
   const inTime = (await liveLease(parts, lease)) !== undefined;
-  const store = await storeOf(parts, dispatch.task);
-  await intakePack(store, { pack: body, base: dispatch.base, commit, limits: parts.gitLimits ?? {} }).catch(
+  const store = await storeOf(parts, work.task);
+  await intakePack(store, { pack: body, base: work.base, commit, limits: parts.gitLimits ?? {} }).catch(
     (error: unknown) => {
       // What came too late is told so, whatever else is wrong with it (P2).
       throw inTime ? error : new FarmError('stale_lease', 'The lease is over, and the pack is not one to keep.');
@@ -119,11 +118,23 @@ async function takePack(
     job: lease.job,
     epoch: lease.epoch,
     commit,
-    task: dispatch.task,
-    member: dispatch.pins.member,
+    task: work.task,
+    member: work.member,
     why: live ? 'its machine was lost before it reported' : 'it came after its lease had ended',
   });
   return live ? 'accepted' : 'rescue';
+}
+
+/** What a pack may stand on: the base of a Dispatch, or of a command of a member. */
+async function workOf(
+  parts: TeamParts,
+  job: string,
+): Promise<{ readonly task: string; readonly base: string; readonly member: string }> {
+  const dispatch = await parts.database.first(dispatchSql.read, { id: job });
+  if (dispatch) return { task: dispatch.task, base: dispatch.base, member: dispatch.pins.member };
+  const run = await parts.database.first(commandRunSql.read, { id: job });
+  if (run?.purpose !== 'member' || run.base === null) throw new FarmError('not_available');
+  return { task: run.task, base: run.base, member: run.member };
 }
 
 async function takeOutput(parts: TeamParts, lease: LeaseShown, segment: number, body: Readable): Promise<void> {

@@ -1,12 +1,13 @@
 import { FarmError, type InputOf, limits, type OutputOf, type Preview, type taskControl } from '#contracts';
 import type { Transaction } from '#store';
 import type { Actor } from '../api.js';
+import { cancelRun } from '../command-run/cancel-run.js';
 import { cancelVerification, verificationUnderWay } from '../command-run/cancel-verification.js';
 import { resolveRequest } from '../human-request/resolve-request.js';
 import { humanRequestSql } from '../human-request-sql.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
-import { attentionSql, dispatchSql, taskSql } from '../sql.js';
+import { attentionSql, commandRunSql, dispatchSql, taskSql } from '../sql.js';
 import { waveSql } from '../wave-sql.js';
 import { actionsOf } from './actions.js';
 import { record } from './events.js';
@@ -92,6 +93,8 @@ async function cancelTask(parts: TeamParts, tx: Transaction, task: TaskRow, prin
     if (request.status !== 'open') continue;
     await resolveRequest(parts, tx, cancelled, request, { kind: 'cancelled', item_responses: [], by: principal });
   }
+  for (const run of await tx.all(commandRunSql.goingOn, { task: task.id }))
+    await cancelRun(parts, tx, { task: cancelled, run }, { actor: { principal }, why: 'the Task was cancelled' });
   await parts.queue().endQueued(tx, task.id, 'the Task was cancelled');
   await parts.queue().flagEnd(tx, task.id, 'cancel', 'the Task was cancelled');
   tx.later(attentionSql.closeOfTask, {

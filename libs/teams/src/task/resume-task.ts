@@ -1,5 +1,6 @@
 import { type Budget, FarmError } from '#contracts';
 import type { Transaction } from '#store';
+import { goOnAfterRun } from '../command-run/go-on-after-run.js';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import { goOnAfterRequest } from '../human-request/resolve-request.js';
 import { humanRequestSql } from '../human-request-sql.js';
@@ -7,7 +8,7 @@ import type { TeamParts } from '../parts.js';
 import { readPolicy, refuseBreaches, requirePolicy } from '../policy/keep-policy.js';
 import { breachOfBudget } from '../policy/policy-rules.js';
 import type { TaskRow } from '../rows.js';
-import { assignmentSql, attentionSql, dispatchSql, taskSql } from '../sql.js';
+import { assignmentSql, attentionSql, commandRunSql, dispatchSql, taskSql } from '../sql.js';
 import { requireBudget } from '../usage/keep-budget.js';
 import { usageSql } from '../usage-sql.js';
 import { record } from './events.js';
@@ -83,6 +84,8 @@ export async function openLane(
   // What it waited for has ended meanwhile: that, and not the pause, is what it goes on with (I14).
   const request = await tx.first(humanRequestSql.ofDispatch, { dispatch: tail.id });
   if (request) return goOnAfterRequest(parts, tx, task, request);
+  const run = await tx.first(commandRunSql.ofDispatch, { dispatch: tail.id });
+  if (run) return goOnAfterRun(parts, tx, task, run);
   await openDispatch(parts, tx, task, assignment, {
     reason: 'operator_continue',
     causedBy: tail.id,

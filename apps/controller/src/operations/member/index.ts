@@ -7,6 +7,7 @@ import { getCurrentContextOperation } from './get-current-context.js';
 import { openHumanRequestOperation } from './open-human-request.js';
 import { removeChildOperation } from './remove-child.js';
 import { setWorkPlanOperation } from './set-work-plan.js';
+import { startCommandRunOperation } from './start-command-run.js';
 import { updateChildOperation } from './update-child.js';
 
 /** What a member may call while it holds a Dispatch. */
@@ -19,4 +20,5 @@ export const memberOperations: readonly Operation<Services>[] = [
   updateChildOperation,
   removeChildOperation,
   openHumanRequestOperation,
+  startCommandRunOperation,
 ];
