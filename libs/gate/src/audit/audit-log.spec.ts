@@ -144,6 +144,14 @@ describe('the seals of the audit', () => {
     expect((await verify()).faults).toEqual([{ kind: 'altered', seq: 6, seal: 4 }]);
   });
 
+  it('H43 goes on behind a seal as if it had come from the start', async () => {
+    await call(database, ...five);
+    await log.seal();
+    await byHand('update audit set calls = 9 where seq in (2, 4)');
+    const { checked, faults } = await log.verify(database, await log.head(), 3);
+    expect([checked, faults.map(({ seq }) => seq)]).toEqual([2, [4]]);
+  });
+
   it('H43 names what was removed before its seal, and what was kept from it', async () => {
     await call(database, ...five);
     await byHand('delete from audit where seq = 2');
