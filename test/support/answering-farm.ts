@@ -116,17 +116,21 @@ interface Around {
   readonly cwd?: string;
   readonly stdin?: string;
   readonly terminal?: boolean;
+  /** A person at the terminal: what each types once the prompt has come. */
+  readonly person?: readonly { readonly sees: string; readonly types: string }[];
   /** Ctrl-C. */
   readonly signal?: AbortSignal;
 }
 
 /** Runs a command line in this process, as `main.ts` does, and answers what it wrote. */
 export async function runCli(words: readonly string[], around: Around = {}): Promise<Ran> {
+  const { person } = around;
   const stdin = new PassThrough();
-  stdin.end(around.stdin ?? '');
-  const isTTY = around.terminal === true;
+  if (!person) stdin.end(around.stdin ?? '');
+  const isTTY = around.terminal === true || person !== undefined;
   const stdout = Object.assign(new PassThrough(), { isTTY });
   const stderr = Object.assign(new PassThrough(), { isTTY });
+  if (person) sit(person, Object.assign(stdin, { isTTY, setRawMode: () => stdin }), stderr);
   const out = text(stdout);
   const err = text(stderr);
   const exit = await runCommandLine(words, {
@@ -140,4 +144,18 @@ export async function runCli(words: readonly string[], around: Around = {}): Pro
   stdout.end();
   stderr.end();
   return { exit, stdout: await out, stderr: await err };
+}
+
+function sit(lines: NonNullable<Around['person']>, stdin: PassThrough, stderr: PassThrough): void {
+  const waiting = [...lines];
+  let seen = '';
+  stderr.on('data', (chunk: Buffer) => {
+    seen += chunk.toString();
+    const [next] = waiting;
+    if (!next || !seen.includes(next.sees)) return;
+    waiting.shift();
+    seen = '';
+    // The prompt listens once it has been drawn.
+    setImmediate(() => stdin.write(next.types));
+  });
 }

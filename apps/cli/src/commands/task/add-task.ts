@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Frame } from '../frame.js';
+import { addTaskAnswer } from './answer/task-answer.js';
 import { addTaskCheckout } from './task-checkout.js';
 import { addTaskControl } from './task-control.js';
 import { addTaskGet, addTaskList } from './task-look.js';
@@ -15,6 +16,7 @@ export function addTask(program: Command, frame: Frame): void {
   addTaskList(program, frame);
   addTaskGet(program, frame);
   addTaskWatch(program, frame);
+  addTaskAnswer(program, frame);
   addTaskControl(program, frame, 'pause');
   addTaskControl(program, frame, 'resume');
   addTaskControl(program, frame, 'cancel');

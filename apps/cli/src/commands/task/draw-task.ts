@@ -2,6 +2,7 @@ import type { Budget, TaskUsage, TaskView } from '#contracts';
 import type { Paint } from '../../output/screen.js';
 import { drawPairs, drawTable } from '../../output/table.js';
 import { plainLine, plainText } from '../../output/terminal-text.js';
+import { drawRequest } from './answer/draw-request.js';
 import { isolationText } from './isolation-text.js';
 import { shortCount, taskUsageText, usageText } from './usage-text.js';
 
@@ -36,6 +37,7 @@ export function drawTask(view: TaskView, paint: Paint): string {
         paint,
       ),
     );
+  parts.push(...drawRequests(view, paint));
   if (rescues.length > 0) {
     const rows = rescues.map((rescue) => [rescue.ref, rescue.member_id, rescue.why, rescue.kept_at]);
     parts.push(drawTable(['kept, not merged', 'member', 'why', 'when'], rows, paint));
@@ -43,6 +45,14 @@ export function drawTask(view: TaskView, paint: Paint): string {
   if (view.usage !== null && view.usage.steps.length > 1) parts.push(drawSteps(view.usage, paint));
   if (view.result !== null) parts.push(drawResult(view, paint));
   return parts.join('\n\n');
+}
+
+/** What members ask, and how it is answered. */
+function drawRequests({ task_id, human_requests }: TaskView, paint: Paint): readonly string[] {
+  const open = human_requests.filter(({ status }) => status === 'open');
+  if (open.length === 0) return [];
+  const way = paint.dim(`longshore task answer ${task_id}${open.length > 1 ? ' <request>' : ''} answers`);
+  return [...open.map((request) => drawRequest(request, paint)), way];
 }
 
 function drawSteps({ steps }: TaskUsage, paint: Paint): string {

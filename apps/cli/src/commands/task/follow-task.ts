@@ -86,6 +86,8 @@ export async function followTask(run: CommandRun, taskId: string): Promise<void>
       used = soFar;
       const now = attention.map(({ summary }) => plainLine(summary)).join(' ');
       if (now !== '' && now !== needs) screen.say(`${screen.tint.yellow('needs you')}: ${now}`);
+      if (now !== needs && attention.some(({ kind }) => kind === 'human_request'))
+        screen.say(`  → longshore task answer ${taskId}`);
       needs = now;
     },
     onAway: () => screen.say('the farm does not answer; waiting for it'),
