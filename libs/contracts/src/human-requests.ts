@@ -79,16 +79,20 @@ export const openHumanRequest = contract({
 
 /** One for each item, exactly; other and skipped only where the item allows them. */
 export const ItemResponse = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('value'), item_id: ItemId, value: storableJson(limits.humanAnswerBytes) }),
+  z.strictObject({
+    kind: z.literal('value'),
+    item_id: ItemId,
+    value: outsideText(storableJson(limits.humanAnswerBytes)),
+  }),
   z.strictObject({ kind: z.literal('option'), item_id: ItemId, option_id: ItemId }),
-  z.strictObject({ kind: z.literal('other'), item_id: ItemId, text: prose(limits.humanPrompt) }),
+  z.strictObject({ kind: z.literal('other'), item_id: ItemId, text: outsideText(prose(limits.humanPrompt)) }),
   z.strictObject({ kind: z.literal('skipped'), item_id: ItemId }),
 ]);
 export type ItemResponse = z.output<typeof ItemResponse>;
 
 export const HumanResolution = z.strictObject({
   kind: z.enum(['answered', 'timed_out', 'cancelled']),
-  item_responses: outsideText(z.array(ItemResponse)),
+  item_responses: z.array(ItemResponse),
   resolved_at: z.string(),
   by: z.string().nullable(),
 });

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { agentCreate, exposureSet, grantAdd, grantRevoke } from '#contracts';
+import { z } from 'zod';
+import { agentCreate, exposureSet, grantAdd, grantRevoke, Proposal, taskSearch } from '#contracts';
 import { type Answer, aController, type TestController } from '../../../../../test/support/a-controller.js';
 import { agentToken, postMessage, toolResultOf } from '../../../../../test/support/mcp-client.js';
 import { modern } from '../../../../../test/support/mcp-messages.js';
@@ -31,6 +32,20 @@ describe('the door of agents', () => {
     expect(toolResultOf(await call('task_search')).structuredContent).toMatchObject({ kind: 'result' });
     await farm.admin.call(grantRevoke, { agent, target: 'task_search' }, { confirm: true });
     expect((await call('task_search')).text).toBe(hidden);
+  });
+
+  it('proposes a mutation first, and does it when the same arguments come with the token of the proposal', async () => {
+    await farm.admin.call(grantAdd, { agent, target: 'task_start' }, { confirm: true });
+    const input = { prompt: 'Write a poem', title: 'A poem of the puppet' };
+    const { structuredContent } = toolResultOf(await call('task_start', input));
+    const { proposal } = z.object({ kind: z.literal('proposal'), proposal: Proposal }).parse(structuredContent);
+    expect((await farm.admin.call(taskSearch, { query: 'puppet' })).items).toEqual([]);
+    const { confirmation_token } = proposal;
+    const done = toolResultOf(await call('task_start', { ...input, confirmation_token }));
+    expect(done.structuredContent).toMatchObject({ kind: 'result' });
+    expect((await farm.admin.call(taskSearch, { query: 'puppet' })).items).toHaveLength(1);
+    const twice = toolResultOf(await call('task_start', { ...input, confirmation_token }));
+    expect(twice).toMatchObject({ isError: true, structuredContent: { kind: 'error', code: 'already_done' } });
   });
 
   it('A8.8 an agent that obeys a text that it was given still widens nothing', async () => {
