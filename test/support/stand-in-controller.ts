@@ -381,7 +381,7 @@ export class StandInController {
         task_directory: '.longshore/t_00000000',
         provider: job.provider,
         ...(job.assignment !== undefined && { assignment_id: job.assignment }),
-        ...(job.command && { command_id: 'c_00000000', purpose: 'verify' as const }),
+        ...(job.command && { command_id: 'c_00000000', purpose: job.assignment === undefined ? 'verify' : 'member' }),
       },
     };
   }

@@ -7,7 +7,7 @@ import { untilAnswered } from '../controller/until-answered.js';
 import { lookBeneath } from '../workspace/beneath.js';
 import { requireRoom } from '../workspace/disk-room.js';
 import type { Isolation } from '../workspace/materialise.js';
-import { type DispatchFolder, writeMarker } from '../workspace/owner-marker.js';
+import { type DispatchFolder, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
 import { commandRungOf, commandWallsOf } from './command-run-walls.js';
 import { fetchJobSettings, type RepositorySettings } from './job-settings.js';
 import { layOut, markerOf } from './preparation.js';
@@ -19,6 +19,7 @@ export interface PreparedCommand {
   readonly request: CommandRunRequest;
   readonly isolation: Isolation;
   readonly settings: RepositorySettings;
+  readonly marker: OwnerMarker;
   /** Absolute. */
   readonly cwd: string;
 }
@@ -42,14 +43,15 @@ export async function prepareCommand(
   signal.throwIfAborted();
   await rm(folder.path, { recursive: true, force: true });
   await mkdir(folder.path, { recursive: true, mode: 0o700 });
-  await writeMarker(folder, markerOf(needs, lease, read));
+  const marker = markerOf(needs, lease, read);
+  await writeMarker(folder, marker);
   const request = await fetchRequest(needs, lease, signal);
   const settings = await fetchJobSettings(needs, lease, signal);
   const ground = groundOf(needs, lease, folder, settings, commandWallsOf(needs, read, settings), signal);
   const isolation = await layOut(needs, lease, folder, read, signal, ground);
   const cwd = await folderBeneath(folder.work, request.cwd);
   signal.throwIfAborted();
-  return { payload: read, request, settings, isolation, cwd };
+  return { payload: read, request, settings, isolation, marker, cwd };
 }
 
 function readPayload(payload: unknown): CommandRunPayload {

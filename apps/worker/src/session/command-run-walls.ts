@@ -17,14 +17,20 @@ export interface CommandWalls {
 }
 
 /**
- * The rung of a command: what it runs, an agent has written, so it gets the walls that the agent had; a build writes into its
- * workspace, so `read_only` asks for walls and no more (H28).
+ * The rung of a command: what it runs, an agent has written, so it gets the walls that the agent had. A build writes into its
+ * workspace, so `read_only` asks a verification for walls and no more, as nothing of it is kept (H28).
  *
  * @throws FarmError `misconfigured` (a fault of this machine, H11)
  */
-export function commandRungOf({ sandboxes }: RunNeeds, { provider, sandbox }: CommandRunPayload): SandboxRung {
-  const mode = sandbox?.mode === 'read_only' ? 'workspace_write' : sandbox?.mode;
+export function commandRungOf({ sandboxes }: RunNeeds, payload: CommandRunPayload): SandboxRung {
+  const { provider, sandbox } = payload;
+  const mode = sandbox?.mode === 'read_only' && !readsOnly(payload) ? 'workspace_write' : sandbox?.mode;
   return sandboxes.rungFor({ foreign: provider !== 'scripted', mode });
+}
+
+/** A member that may write nothing has nothing written for it. */
+function readsOnly({ purpose, sandbox }: CommandRunPayload): boolean {
+  return purpose === 'member' && sandbox?.mode === 'read_only';
 }
 
 /** @throws FarmError `misconfigured` */
@@ -40,7 +46,7 @@ export async function openCommandWalls(
 ): Promise<CommandWalls> {
   const sandbox = await openRunSandbox(needs, folder, {
     ...commandWallsOf(needs, payload, settings),
-    readOnlyWorkspace: false,
+    readOnlyWorkspace: readsOnly(payload),
     memberDoor: false,
   });
   const inside = await insideEnvironment(folder.state, settings);

@@ -8,10 +8,10 @@ import type { Instant } from '../process/monotonic.js';
 import { GrowthWatch } from '../workspace/disk/growth-watch.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { removeFolder } from '../workspace/remove-folder.js';
-import { type CommandEnd, completeCommand } from './command-run-end.js';
 import { type PreparedCommand, prepareCommand } from './command-run-preparation.js';
 import { CommandTail } from './command-run-tail.js';
 import { type CommandWalls, openCommandWalls } from './command-run-walls.js';
+import { CommandWork } from './command-run-work.js';
 import { type EndCause, Ending } from './ending.js';
 import { failureOf } from './failure-report.js';
 import { followLease } from './follow-lease.js';
@@ -20,7 +20,7 @@ import { OutputRoad } from './output-road.js';
 import type { RunNeeds } from './run-needs.js';
 import { SecretFilter } from './secret-filter.js';
 import { cutDetail } from './session-end.js';
-import { giveBack, isolationReport } from './settlement.js';
+import { type CommandEnd, giveBack, isolationReport, noWork, settle } from './settlement.js';
 
 /** A command may say nothing for hours and be well; what lives is told so. */
 const signOfLifeMs = 60_000;
@@ -37,6 +37,9 @@ export class CommandRun implements JobRun {
   private readonly folder: DispatchFolder;
   private readonly say: RunGround['say'];
   private started = false;
+  private work: CommandWork | undefined;
+  /** There is work in the workspace that nobody has: the next start of the worker finds it. */
+  private brokeOff = false;
 
   constructor(
     private readonly leased: LeasedJob,
@@ -63,12 +66,17 @@ export class CommandRun implements JobRun {
       return await this.runThrough();
     } catch (error) {
       this.log.error({ fault: faultOf(error) }, 'the run of the command broke off');
+      this.brokeOff = this.work?.isKept === true;
       return 'free';
     } finally {
-      await removeFolder(this.folder.path).catch((error: unknown) =>
-        this.log.warn({ fault: faultOf(error) }, 'the workspace of a command could not be removed'),
-      );
+      if (!this.brokeOff) await this.clear();
     }
+  }
+
+  private async clear(): Promise<void> {
+    await removeFolder(this.folder.path).catch((error: unknown) =>
+      this.log.warn({ fault: faultOf(error) }, 'the workspace of a command could not be removed'),
+    );
   }
 
   private async runThrough(): Promise<SlotAfter> {
@@ -117,9 +125,11 @@ export class CommandRun implements JobRun {
     if (ending.cause !== undefined) return this.endUnstarted(undefined);
     this.started = true;
     if ((await this.commitStart()) === 'lost') return 'free';
+    this.work = new CommandWork(this.needs, this.lease, this.folder, prepared, this.say);
     if (ending.cause === 'cancelled') return this.endUnstarted(undefined);
     let tree: GuardedTree | undefined;
     try {
+      await this.work.begin();
       tree = await this.spawn(walls.enclose(commandOf(prepared, walls)));
     } catch (error) {
       this.log.warn({ fault: faultOf(error) }, 'the command could not be started');
@@ -128,7 +138,7 @@ export class CommandRun implements JobRun {
     }
     if (tree === undefined) return 'free';
     this.say('started');
-    return this.follow(tree, prepared, growth);
+    return this.follow(tree, prepared, growth, this.work);
   }
 
   /** Answered means committed: from here on nobody else runs it, whatever becomes of this machine (H8). */
@@ -169,6 +179,7 @@ export class CommandRun implements JobRun {
     tree: GuardedTree,
     { request, isolation, settings }: PreparedCommand,
     growth: GrowthWatch,
+    work: CommandWork,
   ): Promise<SlotAfter> {
     const { needs, lease } = this;
     tree.stdin.end();
@@ -196,15 +207,19 @@ export class CommandRun implements JobRun {
     const stopped = await tree.stop(gentle ? {} : { graceMs: 0 });
     clearInterval(alive);
     this.say('stopped', { ended: why, empty: stopped.empty });
-    if (!stopped.empty) return this.endUncertain(stopped.survivors);
-    if (why === 'lost') return 'free';
+    if (!stopped.empty) {
+      this.brokeOff = work.isKept;
+      return this.endUncertain(stopped.survivors);
+    }
+    if (why === 'lost' && !work.isKept) return 'free';
     await read;
-    lease.phase = 'uploading';
+    this.enter(work.isKept ? 'capturing' : 'uploading');
     await output.flush();
     const exit = await tree.exited;
     const written = output.arrivedBytes;
-    await this.complete({
-      ended: why,
+    const ended = why === 'lost' ? 'cancelled' : why;
+    const state = await work.handIn({
+      ended,
       result: {
         ...(why === 'exited' && exit.code !== null ? { exit_code: exit.code } : {}),
         ...(exit.signal === null ? {} : { signal: exit.signal }),
@@ -218,6 +233,7 @@ export class CommandRun implements JobRun {
         isolation: isolationReport(isolation, 0, undefined),
       },
     });
+    if (state !== 'lost') this.say('completed', { ended, state });
     return 'free';
   }
 
@@ -272,9 +288,14 @@ export class CommandRun implements JobRun {
     return 'held';
   }
 
+  private enter(phase: 'capturing' | 'uploading'): void {
+    this.lease.phase = phase;
+    this.needs.beatSoon();
+  }
+
   private async complete(end: CommandEnd): Promise<void> {
-    const state = await completeCommand(this.needs, this.lease, end);
-    if (state !== 'lost') this.say('completed', { ended: end.ended, state });
+    const settled = await settle(this.needs, this.lease, noWork, end);
+    if (settled.how === 'completed') this.say('completed', { ended: end.ended, state: settled.state });
   }
 }
 

@@ -29,7 +29,7 @@ import type { RunNeeds } from './run-needs.js';
 import { cutDetail, endOfFailure, type SessionEnd } from './session-end.js';
 import { rungOf, SessionPlace } from './session-place.js';
 import { SessionWatch } from './session-watch.js';
-import { giveBack, isolationReport, lfsNotes, settle, type Work, withoutHandover } from './settlement.js';
+import { giveBack, isolationReport, lfsNotes, noWork, settle, type Work, withoutHandover } from './settlement.js';
 import { UsageSum } from './usage-sum.js';
 
 /** A budget is kept as close as this. */
@@ -139,8 +139,7 @@ export class DispatchRun implements JobRun {
       this.log.warn({ fault: faultOf(error) }, 'the Dispatch could not be prepared');
       await giveBack(needs, lease, failureOf(error, 'prepare_failed'));
     } else if (cause !== 'lost') {
-      const nothing: Work = { capture: noCapture, pack: undefined };
-      const settled = await settle(needs, lease, nothing, { ended: cause, result: {} });
+      const settled = await settle(needs, lease, noWork, { ended: cause, result: {} });
       if (settled.how === 'completed') this.say('completed', { ended: cause, state: settled.state });
     }
     await removeFolder(this.folder.path);
@@ -333,7 +332,7 @@ export class DispatchRun implements JobRun {
     const end = endOfFailure(failure);
     if (end.ended === 'limited') {
       const result = { retry_after_ms: end.retryAfterMs, detail: cutDetail(end.detail) };
-      const settled = await settle(needs, lease, { capture: noCapture, pack: undefined }, { ended: 'limited', result });
+      const settled = await settle(needs, lease, noWork, { ended: 'limited', result });
       if (settled.how === 'completed') this.say('completed', { ended: 'limited', state: settled.state });
     } else if (failure.class === 'auth' && account !== undefined) {
       await giveBack(needs, lease, await refuseAccount(needs, account.name, failure.detail));
@@ -484,12 +483,3 @@ function unresumed(cause: EndCause | undefined, failure?: ProviderFailure): Hand
 function orHandover(end: SessionEnd, handover: Handover): SessionEnd {
   return end.ended === 'lost' || end.ended === 'refused' ? end : { ended: 'handover', handover };
 }
-
-const noCapture = {
-  kind: 'no_changes',
-  nested: [],
-  ignored: { files: 0, bytes: 0, more: false },
-  skipped: [],
-  notCaptured: [],
-  lfsChanged: [],
-} as const;

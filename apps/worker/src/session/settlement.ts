@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import {
+  type CommandEnded,
+  type CommandRunResult,
   type DispatchEnded,
   type DispatchResult,
   FarmError,
@@ -26,6 +28,25 @@ export interface Ended {
   readonly result: z.input<typeof DispatchResult>;
 }
 
+/** The same of a Command Run. */
+export interface CommandEnd {
+  readonly ended: z.output<typeof CommandEnded>;
+  readonly result: z.input<typeof CommandRunResult>;
+}
+
+/** Where nothing ran, or nothing of it is handed back. */
+export const noWork: Work = {
+  capture: {
+    kind: 'no_changes',
+    nested: [],
+    ignored: { files: 0, bytes: 0, more: false },
+    skipped: [],
+    notCaptured: [],
+    lfsChanged: [],
+  },
+  pack: undefined,
+};
+
 export type Settled =
   | { readonly how: 'completed'; readonly state: 'done' | 'cancelled'; readonly kept: boolean }
   /** The lease is somebody else's; the farm has the work as a rescue (D20). */
@@ -44,7 +65,7 @@ const completeTimeoutMs = 120_000;
  *
  * @throws FarmError `commit_refused` and other refusals of the farm
  */
-export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end: Ended): Promise<Settled> {
+export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end: Ended | CommandEnd): Promise<Settled> {
   for (let refusals = 0; refusals < refusalsMost; ) {
     const lost = (await lease.sure()) === 'lost';
     const { fence } = lease;
@@ -86,7 +107,7 @@ async function upload({ farm, line }: RunNeeds, lease: HeldLease, { capture, pac
 async function complete(
   { farm }: RunNeeds,
   lease: HeldLease,
-  { ended, result }: Ended,
+  { ended, result }: Ended | CommandEnd,
 ): Promise<{ state: 'done' | 'cancelled'; kept: boolean }> {
   const body = { ...lease.fence, ended, result };
   lease.settling = true;

@@ -1,0 +1,93 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { bundleCheckout } from '#git';
+import { aWorker } from '../../../../test/support/a-worker.js';
+import { aRepository, type Content } from '../../../../test/support/repositories.js';
+import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
+import { tempDir } from '../../../../test/support/temp-dir.js';
+import { waitUntil } from '../../../../test/support/wait-until.js';
+
+/** A farm that holds a commit of these files, and commands that the member of one Assignment asked for. */
+async function aFarm(files: Readonly<Record<string, Content>> = { 'a.txt': 'a\n', '.gitignore': 'deps/\n' }) {
+  const farm = await StandInController.open();
+  const { bundle } = await bundleCheckout({ dir: aRepository(files), out: join(tempDir('bundle'), 'source.bundle') });
+  const base = await farm.base(bundle);
+  const shell = (command: string, at = base): StandInJob => {
+    const job = farm.addCommand({ command: { kind: 'shell', command } }, at);
+    job.assignment = 'asg_1';
+    return job;
+  };
+  return { farm, base, shell };
+}
+
+const within = { within: 30_000 };
+const saidBy = (job: Pick<StandInJob, 'output'>): string => [...job.output.values()].join('');
+const resultOf = (job: StandInJob) => job.completed?.result ?? {};
+
+describe('a command of a member on a worker', () => {
+  it('M9 hands back what it changed, whatever its end, and leaves the workspace warm for who goes on', async () => {
+    const { farm, shell } = await aFarm();
+    const first = shell('mkdir deps; echo there > deps/x; echo built > out.txt; rm a.txt; exit 3');
+    const worker = await aWorker(farm);
+    await waitUntil(() => first.completed !== undefined, within);
+    expect(first.completed).toMatchObject({ ended: 'exited', result: { exit_code: 3 } });
+    const commit = String(resultOf(first).commit);
+    expect(first.packs).toEqual([{ epoch: 1, commit, how: 'accepted' }]);
+    await worker.until('kept');
+
+    const next = shell('cat deps/x out.txt; ls; git status --porcelain', commit);
+    await waitUntil(() => next.completed !== undefined, within);
+    expect(saidBy(next)).toBe('there\nbuilt\ndeps\nout.txt\n');
+    expect(resultOf(next)).toMatchObject({ exit_code: 0, isolation: { warm: true } });
+    expect(resultOf(next)).not.toHaveProperty('commit');
+    expect(next.packs).toEqual([]);
+  });
+
+  it('M9 hands back what it had changed at its time, or when it was cancelled', async () => {
+    const { farm, shell, base } = await aFarm();
+    const late = farm.addCommand(
+      { command: { kind: 'shell', command: 'echo half > half.txt; sleep 600' }, timeout_seconds: 1 },
+      base,
+    );
+    late.assignment = 'asg_late';
+    await aWorker(farm);
+    await waitUntil(() => late.completed !== undefined, within);
+    expect(late.completed?.ended).toBe('timed_out');
+    expect(late.packs).toMatchObject([{ how: 'accepted', commit: resultOf(late).commit }]);
+
+    const cancelled = shell('echo half > half.txt; echo here; sleep 600');
+    await waitUntil(() => saidBy(cancelled) === 'here\n', within);
+    cancelled.end = { kind: 'cancel', reason: 'a person cancelled it' };
+    await waitUntil(() => cancelled.completed !== undefined, within);
+    expect(cancelled.packs).toMatchObject([{ how: 'accepted', commit: resultOf(cancelled).commit }]);
+  });
+
+  it('H10 brings the work of a command to the farm whose worker was killed, and does not run it again', async () => {
+    const { farm, shell } = await aFarm();
+    const mark = join(tempDir('mark'), 'ran');
+    const job = shell(`echo ran >> ${mark}; echo half > half.txt; echo here; sleep 600`);
+    const worker = await aWorker(farm);
+    await waitUntil(() => saidBy(job) === 'here\n', within);
+    worker.process.signal('SIGKILL');
+    await worker.process.ended;
+    await waitUntil(() => job.state === 'dead', within);
+    const again = await aWorker(farm, { home: worker.home });
+    await waitUntil(() => job.packs.length === 1, within);
+    expect(job.packs).toMatchObject([{ epoch: 1, how: 'rescue' }]);
+    await waitUntil(() => readdirSync(`${again.home}/workspaces`).length === 0);
+    expect([existsSync(mark), readFileSync(mark, 'utf8'), job.epoch]).toEqual([true, 'ran\n', 1]);
+  });
+
+  it('H10 keeps as a rescue what it had changed when its lease went to another', async () => {
+    const { farm, shell } = await aFarm();
+    const job = shell('echo half > half.txt; echo here; sleep 600');
+    const worker = await aWorker(farm);
+    await waitUntil(() => saidBy(job) === 'here\n', within);
+    farm.giveToAnother(job);
+    await waitUntil(() => job.packs.length === 1, within);
+    expect(job.packs).toMatchObject([{ epoch: 1, how: 'rescue' }]);
+    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
+    expect(job.completed).toBeUndefined();
+  });
+});
