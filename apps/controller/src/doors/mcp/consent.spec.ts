@@ -86,7 +86,8 @@ describe('an assistant, by three controllers', () => {
     );
     const { task_id } = z.object({ result: z.object({ task_id: z.string() }) }).parse(started).result;
     await waitUntil(async () => (await north.admin.call(taskGet, { task_id })).status === 'running');
-    const [action] = (await north.admin.call(taskGet, { task_id })).actions;
+    const { actions } = await north.admin.call(taskGet, { task_id });
+    const action = actions.find(({ kind }) => kind === 'cancel');
     const input = { task_id, action_id: action?.id };
     const proposed = await propose('task_control', input);
     expect(proposed).toMatchObject({ changes: [{ before: { status: 'running' }, after: { status: 'cancelled' } }] });

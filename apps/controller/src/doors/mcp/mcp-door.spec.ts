@@ -235,7 +235,7 @@ describe('before anything is read', () => {
     expect((await postMessage(`${url}/agent`, token, list.body, list.headers)).status).toBe(401);
   });
 
-  it('S1.12 tells by RFC 9728 whose tokens each resource takes', async () => {
+  it('S1.12 tells by RFC 9728 whose tokens each resource takes, and by RFC 8414 where they are had', async () => {
     for (const path of ['/mcp', '/mcp/agent'])
       expect(await farm.fetch(`/.well-known/oauth-protected-resource${path}`)).toMatchObject({
         status: 200,
@@ -245,6 +245,15 @@ describe('before anything is read', () => {
           bearer_methods_supported: ['header'],
         },
       });
+    expect(await farm.fetch('/.well-known/oauth-authorization-server')).toMatchObject({
+      status: 200,
+      body: {
+        issuer: farm.url,
+        token_endpoint: `${farm.url}/oauth/token`,
+        grant_types_supported: ['client_credentials', 'urn:ietf:params:oauth:grant-type:device_code'],
+        token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      },
+    });
   });
 
   it("A3c.9 the door of people's assistants is not there unless it was switched on", async () => {

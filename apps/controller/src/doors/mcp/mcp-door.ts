@@ -12,7 +12,14 @@ import type { Era } from './era.js';
 import { errorBody, rpc } from './json-rpc.js';
 import { isForUs } from './own-address.js';
 import { readMessage } from './read-message.js';
-import { challengeOf, type McpPath, metadataPath, resourceMetadata } from './resource-metadata.js';
+import {
+  challengeOf,
+  type McpPath,
+  metadataPath,
+  resourceMetadata,
+  serverMetadata,
+  serverMetadataPath,
+} from './resource-metadata.js';
 import { openToolServer } from './tool-server.js';
 
 interface McpDoor {
@@ -50,6 +57,11 @@ export function openMcpDoor(instance: FastifyInstance, { services, gate, callLim
       handshake: await openToolServer('handshake', door),
     };
     readBodiesAsText(scope);
+    scope.get(serverMetadataPath, (_request, reply) => {
+      const { publicUrl } = services.address;
+      if (publicUrl === undefined) return reply.code(404).send();
+      return reply.header('cache-control', 'no-store').send(serverMetadata(publicUrl));
+    });
     for (const endpoint of endpoints) {
       answerMetadata(scope, endpoint, services);
       if (endpoint.isOn) answerMessages(scope, endpoint, { services, servers, callLimits, onAgentAnswered });

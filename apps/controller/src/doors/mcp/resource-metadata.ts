@@ -1,3 +1,5 @@
+import { deviceGrant, identityPaths, loginPaths } from '#contracts';
+
 /** What may be asked for over MCP, each a protected resource of its own (RFC 9728, RFC 8707). */
 export type McpPath = '/mcp' | '/mcp/agent';
 
@@ -13,6 +15,22 @@ export function resourceMetadata(publicUrl: string, path: McpPath) {
     authorization_servers: [base],
     bearer_methods_supported: ['header'],
     resource_name: path === '/mcp' ? 'Longshore' : 'Longshore for agents',
+  };
+}
+
+export const serverMetadataPath = '/.well-known/oauth-authorization-server';
+
+/** Where tokens are had: agents by their secret, command lines by a person's browser (RFC 8414). No way leads over a redirect. */
+export function serverMetadata(publicUrl: string) {
+  const base = publicUrl.replace(/\/+$/, '');
+  return {
+    issuer: base,
+    token_endpoint: `${base}${loginPaths.token}`,
+    device_authorization_endpoint: `${base}${loginPaths.deviceAuthorization}`,
+    jwks_uri: `${base}${identityPaths.jwks}`,
+    grant_types_supported: ['client_credentials', deviceGrant],
+    response_types_supported: [],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
   };
 }
 
