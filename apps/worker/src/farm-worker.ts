@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { type LeasedJob, limits } from '#contracts';
 import type { Accounts } from './accounts/accounts.js';
 import { Beats } from './claim/beats.js';
@@ -167,7 +168,7 @@ export class FarmWorker {
       regained.lease.move(job, sentAt);
       return;
     }
-    needs.line('claimed', { job: job.id, epoch: job.epoch, kind: job.kind });
+    needs.line('claimed', { job: job.id, epoch: job.epoch, kind: job.kind, ...memberOf(job) });
     const runNeeds: RunNeeds = {
       worker: needs.identity.enrolled.worker_id,
       boot: needs.boot,
@@ -227,4 +228,12 @@ function afterMs(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms).unref();
   });
+}
+
+const OfMember = z.looseObject({ member_id: z.string() });
+
+/** Whose Dispatch it is, for who watches. */
+function memberOf({ payload }: LeasedJob): { readonly member?: string } {
+  const member = OfMember.safeParse(payload).data?.member_id;
+  return member === undefined ? {} : { member };
 }

@@ -14,7 +14,8 @@ const text = (value: unknown, length = textLength) => {
 
 /** How a person is told what a worker does; an event that says nothing to a person is left out. */
 const sentences: Readonly<Record<string, (facts: Facts) => Told>> = {
-  claimed: ({ epoch }) => `claims the job, epoch ${text(epoch)}`,
+  claimed: ({ kind, member, epoch }) =>
+    `claims ${kind === 'command_run' ? 'a command' : `the job${member === undefined ? '' : ` of ${text(member)}`}`}, epoch ${text(epoch)}`,
   workspace: ({ backend, prepare_ms, reasons }) =>
     `workspace ready: ${text(backend)}, ${text(prepare_ms)} ms${Array.isArray(reasons) && reasons.length > 0 ? ` (${text(reasons)})` : ''}`,
   started: () => "the agent's session begins",

@@ -18,9 +18,22 @@ const files: Readonly<Record<string, string>> = {
     2,
   )}\n`,
   'README.md': '# slug\n\nTurns a title into the last part of a URL. `npm test` runs its test.\n',
-  'src/slug.js': `/** The last part of a URL for a title: "Hello World" is "hello-world". */
+  'src/slug.js': `import { plainLetters } from './letters.js';
+import { joinWords } from './words.js';
+
+/** The last part of a URL for a title: "Hello World" is "hello-world". */
 export function slug(title) {
-  return title.toLowerCase().replaceAll(' ', '-');
+  return joinWords(plainLetters(title));
+}
+`,
+  'src/letters.js': `/** Small letters without accents. */
+export function plainLetters(text) {
+  return text.toLowerCase();
+}
+`,
+  'src/words.js': `/** Words with one hyphen between them, and nothing else. */
+export function joinWords(text) {
+  return text.replaceAll(' ', '-');
 }
 `,
   'test/slug.test.js': `import assert from 'node:assert/strict';

@@ -17,6 +17,12 @@ export class WorkerWatch {
     for (const look of this.waiting) look(watched);
   }
 
+  /** Whose Dispatch a job is. */
+  memberOf(job: string | undefined): string | undefined {
+    const claimed = this.events.find((event) => event.event === 'claimed' && event.job === job);
+    return typeof claimed?.member === 'string' ? claimed.member : undefined;
+  }
+
   /** The first event that fits, also one that came before; rejects when `signal` aborts. */
   until(fits: Fits, signal: AbortSignal): Promise<WatchedEvent> {
     const before = this.events.find(fits);
