@@ -21,6 +21,7 @@ export default {
       '<rootDir>/test/house/**/*.spec.ts',
     ]),
     project('e2e', ['<rootDir>/test/e2e/**/*.spec.ts', '<rootDir>/test/conformance/**/*.spec.ts']),
+    project('adversarial', ['<rootDir>/test/adversarial/**/*.spec.ts']),
     project('providers', ['<rootDir>/test/providers/**/*.spec.ts']),
   ],
 };

@@ -26,7 +26,7 @@ interface CallOptions {
 }
 
 /** A caller with a credential of its own. */
-interface TestCaller {
+export interface TestCaller {
   readonly id: string;
   readonly token: string;
   /** The whole exchange. */
@@ -108,23 +108,23 @@ export async function aController(changes: Changes = {}): Promise<TestController
     invite,
     enrol: async (ticket, { key = newKey(), host = 'here' } = {}) =>
       await exchange(`${url}${identityPaths.enrol}`, post(await enrolment(url, ticket, key, host))),
-    async aWorker(invitation = {}, host = 'here') {
-      const key = newKey();
-      const enrolled = await exchange(
-        `${url}${identityPaths.enrol}`,
-        post(await enrolment(url, await invite(invitation), key, host)),
-      );
-      const { worker_id } = EnrolReply.parse(enrolled.body);
-      const boot = randomUUID();
-      const { token } = TokenReply.parse((await workerToken(url, worker_id, key, boot, host)).body);
-      return workerWith(url, token, worker_id, key, boot, host);
-    },
+    aWorker: async (invitation = {}, host = 'here') => workerOf(url, await invite(invitation), host),
     fetch: (path, init) => exchange(`${url}${path}`, init),
     async close() {
       open.delete(controller);
       await controller.close();
     },
   };
+}
+
+/** Enrols a worker with a ticket and lets it in. */
+export async function workerOf(url: string, ticket: string, host = 'here'): Promise<TestWorker> {
+  const key = newKey();
+  const enrolled = await exchange(`${url}${identityPaths.enrol}`, post(await enrolment(url, ticket, key, host)));
+  const { worker_id } = EnrolReply.parse(enrolled.body);
+  const boot = randomUUID();
+  const { token } = TokenReply.parse((await workerToken(url, worker_id, key, boot, host)).body);
+  return workerWith(url, token, worker_id, key, boot, host);
 }
 
 function logInto(lines: string[]): Logger {
@@ -165,7 +165,8 @@ async function workerToken(
   return await exchange(`${url}${identityPaths.token}`, post({ principal, challenge, signature, boot, host }));
 }
 
-async function personToken(url: string, { principal, private_key }: CredentialFile): Promise<string> {
+/** A token of the command line for a credential. */
+export async function personToken(url: string, { principal, private_key }: CredentialFile): Promise<string> {
   const key = createPrivateKey({ key: Buffer.from(private_key, 'base64url'), format: 'der', type: 'pkcs8' });
   const { challenge } = await challengeOf(url);
   const signature = signed(key, `token\n${challenge}\n${principal}\n`);
@@ -195,7 +196,8 @@ function parsed(text: string): unknown {
   }
 }
 
-function callerWith(url: string, token: string, id: string): TestCaller {
+/** Asks as whoever the token is of. */
+export function callerWith(url: string, token: string, id: string): TestCaller {
   const ask = (name: string, input: unknown, { confirm, key, jobToken }: CallOptions = {}): Promise<Answer> =>
     exchange(
       `${url}/v1/operations/${name}`,

@@ -34,6 +34,12 @@ export interface FarmOptions {
   readonly controllers?: number;
   /** More variables of the controllers. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Where people, agents and workers reach it, when that is not the first controller. */
+  readonly publicUrl?: string;
+  /** Told where its controllers listen, before anybody asks them. */
+  readonly onControllers?: (urls: readonly string[]) => void;
+  /** The text of its longshore.toml. */
+  readonly configuration?: string;
   /** Without it workers poll. */
   readonly nats?: boolean;
   /** A PostgreSQL that this farm alone uses, and that `restartPostgres` may stop. */
@@ -86,6 +92,7 @@ export class Farm {
     await buildOnce();
     const { workers = [], controllers = 1, leaseMs = 4_000, nats: withNats = true } = options;
     const data = tempDir('farm');
+    if (options.configuration !== undefined) writeFileSync(join(data, 'longshore.toml'), options.configuration);
     const postgres = options.ownPostgres ? await ownPostgres(data) : undefined;
     const [database, nats] = await Promise.all([
       postgres ? { ownerUrl: postgres.url, appUrl: postgres.appUrl } : aDatabase(),
@@ -96,6 +103,7 @@ export class Farm {
         data,
         port,
         leaseMs,
+        publicUrl: options.publicUrl,
         ...(options.env && { env: options.env }),
         services: {
           database: { ownerUrl: database.ownerUrl, appUrl: database.appUrl, appRole: 'longshore_app' },
@@ -111,6 +119,7 @@ export class Farm {
     };
     const running = [await begin(0)];
     while (running.length < controllers) running.push(await begin(0));
+    options.onControllers?.(running.map(({ url }) => url));
     const client = await openFarmClient(join(data, 'credential.json'));
     const farm = new Farm(data, client, nats, database.ownerUrl, running, begin, postgres);
     await farm.client.call(workflowImport, { document: workflow });
