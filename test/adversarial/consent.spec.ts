@@ -55,9 +55,7 @@ describe('a proposal, by three controllers', () => {
     }
     const crowd = { kind: 'mail', pool: 'crowd' };
     const proposed = await agent.propose('job_submit', crowd);
-    const answers = await Promise.all(
-      Array.from({ length: 24 }, () => confirm(agent, 'job_submit', crowd, proposed)),
-    );
+    const answers = await Promise.all(Array.from({ length: 24 }, () => confirm(agent, 'job_submit', crowd, proposed)));
     expect(answers.filter(({ kind }) => kind === 'result')).toHaveLength(1);
     expect(await jobsIn('crowd')).toBe(1);
   });

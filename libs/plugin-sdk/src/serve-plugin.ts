@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline';
 import type { Caller, Plugin, PluginCall, PluginOperation } from './plugin.js';
 
 /** One line from the host. */
@@ -33,14 +32,22 @@ export function servePlugin(plugin: Plugin): void {
     }
   };
 
-  createInterface({ input: process.stdin })
-    .on('line', (line) => {
-      const asked: Asked = JSON.parse(line);
-      if (asked.do === 'ping') tell({ id: asked.id, output: null });
-      else if (asked.do === 'cancel') running.get(asked.id)?.abort();
-      else void serve(asked);
+  const hear = (line: string): void => {
+    const asked: Asked = JSON.parse(line);
+    if (asked.do === 'ping') tell({ id: asked.id, output: null });
+    else if (asked.do === 'cancel') running.get(asked.id)?.abort();
+    else void serve(asked);
+  };
+  // Not node:readline: to that a U+2028 inside a text ends a line, too.
+  let rest = '';
+  process.stdin
+    .setEncoding('utf8')
+    .on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) hear(line);
     })
-    .on('close', () => process.exit(0));
+    .on('end', () => process.exit(0));
   tell({ manifest: manifestOf(plugin) });
 }
 

@@ -6,7 +6,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 
 const door: unknown = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
@@ -51,8 +50,11 @@ async function relay(message: string): Promise<void> {
   if (id !== undefined && answer !== '') process.stdout.write(`${answer.trim()}\n`);
 }
 
-const messages = createInterface({ input: process.stdin });
-messages.on('line', (message) => {
-  if (message.trim() !== '') void relay(message);
+// Not node:readline: to that a U+2028 inside a text ends a line, too.
+let rest = '';
+process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
+  const messages = (rest + chunk).split('\n');
+  rest = messages.pop() ?? '';
+  for (const message of messages) if (message.trim() !== '') void relay(message);
 });
-messages.once('close', () => process.exit(0));
+process.stdin.once('end', () => process.exit(0));

@@ -1,6 +1,6 @@
 /** The scripted provider's own process: orders on stdin, reports on stdout, one JSON per line; nothing in its arguments (H22). */
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { boundedLines } from '../bounded-lines.js';
 import { ScriptedOrder, type ScriptedReport } from './protocol.js';
 import { ScriptedSession } from './scripted-session.js';
 
@@ -14,7 +14,7 @@ function leave(code: number): void {
 
 async function main(): Promise<void> {
   let session: ScriptedSession | undefined;
-  for await (const line of createInterface({ input: process.stdin })) {
+  for await (const line of boundedLines(process.stdin, Number.POSITIVE_INFINITY)) {
     const content: unknown = JSON.parse(line);
     const order = ScriptedOrder.parse(content);
     if (order.type !== 'begin') {
