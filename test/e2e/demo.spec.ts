@@ -46,7 +46,7 @@ describe('npm run demo -- --kill', () => {
       expect([await demo.ended, demo.stderr()]).toEqual([0, expect.stringContaining('everything is stopped')]);
       const told = Told.parse(lastJson(demo));
 
-      expect(told).toMatchObject({ epochs: 2, human_requests: 1, data });
+      expect(told).toMatchObject({ epochs: 2, human_requests: 1, commands: 1, data });
       expect(told.waves).toBeGreaterThanOrEqual(2);
       expect(told.merges).toBeGreaterThanOrEqual(2);
       expect(told.jobs).toBeGreaterThan(told.waves);
@@ -86,7 +86,7 @@ describe('npm run demo', () => {
       const demo = await spawnCli(['demo', '--json'], home);
       expect(await demo.ended).toBe(0);
       const told = Told.partial({ killed_worker: true, data: true }).parse(lastJson(demo));
-      expect(told).toMatchObject({ epochs: 1, human_requests: 1, verified: true });
+      expect(told).toMatchObject({ epochs: 1, human_requests: 1, commands: 1, verified: true });
       expect([told.waves >= 2, told.merges >= 2]).toEqual([true, true]);
       expect(told.took_part.toSorted()).toEqual(told.workers.toSorted());
       expect(readdirSync(home).filter((name) => name.startsWith('longshore-'))).toEqual([]);

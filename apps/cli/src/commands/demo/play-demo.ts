@@ -134,7 +134,8 @@ async function doTask(run: CommandRun, stage: Stage, folder: DemoFolder, { fault
     signal,
     onEvent: (event) => {
       record.add(event);
-      if (event.type === 'human_request_opened') answerRequest(stage, task_id, ask).catch(asked.reject);
+      if (event.type === 'human_request_opened')
+        answerRequest(stage, task_id, ask ? run : undefined).catch(asked.reject);
     },
   });
   const struck =

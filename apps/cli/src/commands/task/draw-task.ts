@@ -3,6 +3,7 @@ import type { Paint } from '../../output/screen.js';
 import { drawPairs, drawTable } from '../../output/table.js';
 import { plainLine, plainText } from '../../output/terminal-text.js';
 import { drawRequest } from './answer/draw-request.js';
+import { drawTeam } from './draw-team.js';
 import { isolationText } from './isolation-text.js';
 import { shortCount, taskUsageText, usageText } from './usage-text.js';
 
@@ -23,11 +24,7 @@ export function drawTask(view: TaskView, paint: Paint): string {
       ],
       paint,
     ),
-    drawTable(
-      ['member', 'state', 'latest update'],
-      team.map((member) => [member.name, member.state, member.latest_update]),
-      paint,
-    ),
+    drawTeam(team, paint),
   ];
   if (attention.length > 0)
     parts.push(
@@ -48,7 +45,7 @@ export function drawTask(view: TaskView, paint: Paint): string {
 }
 
 /** What members ask, and how it is answered. */
-function drawRequests({ task_id, human_requests }: TaskView, paint: Paint): readonly string[] {
+export function drawRequests({ task_id, human_requests }: TaskView, paint: Paint): readonly string[] {
   const open = human_requests.filter(({ status }) => status === 'open');
   if (open.length === 0) return [];
   const way = paint.dim(`longshore task answer ${task_id}${open.length > 1 ? ' <request>' : ''} answers`);

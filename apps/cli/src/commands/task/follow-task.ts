@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { FarmError, type TaskEvent, type TaskView, taskEvents, taskGet } from '#contracts';
 import type { FarmClient } from '../../client/farm-client.js';
-import { plainLine } from '../../output/terminal-text.js';
+import { LiveBlock } from '../../output/live-block.js';
 import { CommandFailed, type CommandRun } from '../frame.js';
 import { drawResult } from './draw-task.js';
+import { drawTeam } from './draw-team.js';
 import { eventLine } from './event-line.js';
+import { NeedsTold } from './needs-told.js';
 import { taskUsageText } from './usage-text.js';
 
 const waitSeconds = 20;
@@ -17,6 +19,8 @@ export interface Follow {
   readonly signal: AbortSignal;
   readonly onEvent: (event: TaskEvent) => void;
   readonly onStatus?: (status: string) => void;
+  /** After the news of one answer were told. */
+  readonly onNews?: () => Promise<void>;
   /** Nothing happened for a while. */
   readonly onQuiet?: () => Promise<void>;
   /** The farm stopped answering; it is asked again each second. */
@@ -39,6 +43,7 @@ export async function followEvents(follow: Follow): Promise<TaskView> {
     const input = { task_id: taskId, after, limit: 500, wait_seconds };
     const page = await untilAnswered(() => client.call(taskEvents, input, { signal }), follow, status !== '');
     for (const event of page.events) onEvent(event);
+    if (page.events.length > 0 && !isOver(page.status)) await follow.onNews?.();
     after = page.events.at(-1)?.seq ?? after;
     if (page.status !== status) onStatus?.(page.status);
     status = page.status;
@@ -62,37 +67,42 @@ async function untilAnswered<T>(ask: () => Promise<T>, { signal, onAway }: Follo
 }
 
 /**
- * `task watch`: the steps as they come, then the Result. Ends 0 for a green Task, 1 for one that is blocked, cancelled or green and not
- * verified, 6 for one that is paused.
+ * `task watch`: the steps as they come, on a terminal with the team as a tree below them, then the Result. Ends 0 for a green Task, 1
+ * for one that is blocked, cancelled or green and not verified, 6 for one that is paused.
  */
 export async function followTask(run: CommandRun, taskId: string): Promise<void> {
   const { screen, surroundings } = run;
   const client = await run.client();
-  let needs = '';
+  const look = () => client.call(taskGet, { task_id: taskId }, { signal: surroundings.signal });
+  const live = surroundings.stdout.isTTY === true && !screen.json ? new LiveBlock(surroundings.stdout) : undefined;
+  const tell = (write: () => void): void => (live === undefined ? write() : live.above(write));
+  const needs = new NeedsTold(screen, tell);
   let used = '';
   const view = await followEvents({
     client,
     taskId,
     signal: surroundings.signal,
-    onEvent: (event) => {
-      screen.answer(event);
-      screen.show(eventLine(event, screen.paint));
+    onEvent: (event) =>
+      tell(() => {
+        screen.answer(event);
+        screen.show(eventLine(event, screen.paint));
+      }),
+    onNews: async () => {
+      const now = await look();
+      needs.askedIn(now);
+      live?.draw(`\n${drawTeam(now.team, screen.paint)}`);
     },
     // A record that says nothing is no comfort: what the Task waits for is told once.
     onQuiet: async () => {
-      const { attention, usage } = await client.call(taskGet, { task_id: taskId });
-      const soFar = usage === null ? '' : taskUsageText(usage);
-      if (soFar !== used) screen.say(`so far: ${soFar}`);
+      const now = await look();
+      const soFar = now.usage === null ? '' : taskUsageText(now.usage);
+      if (soFar !== used) tell(() => screen.say(`so far: ${soFar}`));
       used = soFar;
-      const now = attention.map(({ summary }) => plainLine(summary)).join(' ');
-      if (now !== '' && now !== needs) screen.say(`${screen.tint.yellow('needs you')}: ${now}`);
-      if (now !== needs && attention.some(({ kind }) => kind === 'human_request'))
-        screen.say(`  → longshore task answer ${taskId}`);
-      needs = now;
+      needs.attentionIn(now);
     },
-    onAway: () => screen.say('the farm does not answer; waiting for it'),
+    onAway: () => tell(() => screen.say('the farm does not answer; waiting for it')),
     endsPaused: true,
-  });
+  }).finally(() => live?.end());
   screen.answer(view);
   screen.show(drawResult(view, screen.paint));
   if (view.status === 'paused') {
