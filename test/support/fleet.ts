@@ -49,8 +49,8 @@ export interface Fleet {
   readonly admin: TestCaller;
   /** That admin's assistant at /mcp. */
   readonly assistant: McpCaller;
-  /** An agent with these grants; what they name is turned on. */
-  anAgent(name: string, targets?: readonly string[]): Promise<FleetAgent>;
+  /** An agent with these grants; what they name is turned on, unless it is to stay as it is. */
+  anAgent(name: string, targets?: readonly string[], more?: { readonly turnsOn?: boolean }): Promise<FleetAgent>;
   /** Everything that its controllers logged, all three. */
   logged(): Promise<string>;
   /** Kills all controllers and starts as many again. */
@@ -79,10 +79,10 @@ export async function aFleet(configuration = '[api]\nmcp_enabled = true\n'): Pro
     proxy,
     admin,
     assistant: callerAt(proxy.url, '/mcp', assistantToken),
-    async anAgent(name, targets = []) {
+    async anAgent(name, targets = [], { turnsOn = true } = {}) {
       const made = await admin.call(agentCreate, { name, kinds: ['mail'] }, { confirm: true });
       for (const target of targets) {
-        await admin.call(exposureSet, { target, offered: 'on' }, { confirm: true });
+        if (turnsOn) await admin.call(exposureSet, { target, offered: 'on' }, { confirm: true });
         await admin.call(grantAdd, { agent: made.agent_id, target }, { confirm: true });
       }
       return { id: made.agent_id, ...callerAt(proxy.url, '/mcp/agent', await agentToken(proxy, made)) };

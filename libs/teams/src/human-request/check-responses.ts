@@ -1,7 +1,7 @@
 import { FarmError, type HumanItem, type ItemResponse } from '#contracts';
 import { compileSchema } from './response-schema.js';
 
-/** Every item answered exactly once, in a way that it allows. @throws invalid_input */
+/** Every item answered once and no more, in a way that it allows. @throws invalid_input */
 export function checkResponses(items: readonly HumanItem[], responses: readonly ItemResponse[]): void {
   const fields = [
     ...items.flatMap((item) => (responses.some(({ item_id }) => item_id === item.id) ? [] : [missing(item)])),
