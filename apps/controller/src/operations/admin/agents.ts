@@ -67,7 +67,8 @@ export const agentEnableOperation = operation(
   { ...ruling, consent: 'implied' },
   {
     preview: (input, call, tx) => previewOf(call, tx, input, () => 'active', 'Enables'),
-    async run({ agent: agent_id }, _, { services }, tx) {
+    async run({ agent: agent_id }, _, { services, principal }, tx) {
+      onlyPerson(principal);
       await services.identity.agents.enable(tx, agent_id);
       return { agent_id, state: 'active' as const, jobs_returned: 0 };
     },

@@ -1,6 +1,7 @@
 import { exposureList, exposureSet } from '#contracts';
 import { listExposure, previewExposure, setExposure } from '#gate';
 import { operation } from '../../operation.js';
+import { onlyPerson } from './person-of.js';
 
 type Word = 'on' | 'off' | 'default';
 
@@ -16,6 +17,8 @@ export const exposureSetOperation = operation(
       return { summary, changes: [{ id: target, before, after }] };
     },
     async run({ target, offered }, _, { services, principal }, tx) {
+      // Switching off in an emergency is anybody's who may.
+      if (offered !== 'off') onlyPerson(principal);
       const change = await setExposure(tx, target, wishOf(offered), principal.id, services.registry);
       return {
         target,

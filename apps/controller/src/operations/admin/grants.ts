@@ -1,6 +1,7 @@
 import { grantAdd, grantList, grantRevoke } from '#contracts';
 import { type Access, addGrant, checkTarget, listExposure, listGrants, revokeGrant } from '#gate';
 import { operation } from '../../operation.js';
+import { onlyPerson } from './person-of.js';
 
 const giving: Access = { catalogue: 'admin', class: 'mutate', ceiling: 'never' };
 
@@ -15,7 +16,7 @@ export const grantAddOperation = operation(grantAdd, giving, {
   },
   async run({ agent: agent_id, target }, _, { services, principal }, tx) {
     const { registry } = services;
-    const granted = await addGrant(tx, { agent: agent_id, target }, principal.id, registry);
+    const granted = await addGrant(tx, { agent: agent_id, target }, onlyPerson(principal).id, registry);
     const { operations } = await listExposure(tx, registry, target);
     return { agent_id, target, granted, offered: operations.some(({ offered }) => offered) };
   },

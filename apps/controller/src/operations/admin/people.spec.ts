@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  agentCreate,
+  agentDisable,
+  agentList,
   type InputOf,
   jobSubmit,
   personCreate,
@@ -149,6 +152,29 @@ describe('a service token', () => {
     ]);
     await caller.call(serviceTokenRevoke, { token_id });
     await expect(service.call(whoami, {})).rejects.toThrow('unauthenticated');
+  });
+
+  it('of an admin opens no way in that would outlive it: no machine, no agent, no reach; it may close one', async () => {
+    const { token } = await farm.admin.call(serviceTokenCreate, { name: 'stolen', role: 'admin' });
+    const service = farm.person(token);
+    const confirm = { confirm: true };
+    const { agent_id: agent } = await farm.admin.call(agentCreate, { name: 'Reviewer', kinds: ['review'] });
+    await service.call(agentDisable, { agent }, confirm);
+    const opening = [
+      ['worker_invite', {}],
+      ['agent_enable', { agent }],
+      ['grant_add', { agent, target: 'queue_list' }],
+      ['exposure_set', { target: 'queue_list', offered: 'on' }],
+      ['exposure_set', { target: 'status', offered: 'default' }],
+    ] as const;
+    for (const [name, input] of opening) {
+      const answer = await service.ask(name, input, confirm);
+      expect([name, answer.status, codeOf(answer)]).toEqual([name, 403, 'not_allowed']);
+    }
+    expect((await service.ask('exposure_set', { target: 'queue_list', offered: 'off' }, confirm)).status).toBe(200);
+    expect(await farm.admin.call(agentList, {})).toMatchObject({
+      agents: [expect.objectContaining({ agent_id: agent, state: 'disabled', grants: [] })],
+    });
   });
 });
 

@@ -7,7 +7,7 @@ export function personOf(principal: Principal): PersonPrincipal {
   return principal;
 }
 
-/** What makes another way in is not for service tokens. Errors: FarmError not_allowed. */
+/** What makes another way in, or opens one wider, is not for service tokens: it would outlive a stolen one. Errors: FarmError not_allowed. */
 export function onlyPerson(principal: Principal): PersonPrincipal {
   const person = personOf(principal);
   requirePerson(person);

@@ -1,6 +1,7 @@
 import { FarmError, limits, workerDrain, workerInvite, workerList, workerPause, workerResume } from '#contracts';
 import type { Access } from '#gate';
 import { operation } from '../../operation.js';
+import { onlyPerson } from './person-of.js';
 
 /** Machines are ruled by people with the role, and nothing of it is lost that can not be put back: no confirmation. */
 const ruling: Access = { catalogue: 'admin', class: 'mutate', ceiling: 'never', consent: 'implied' };
@@ -32,7 +33,8 @@ export const workerInviteOperation = operation(
   workerInvite,
   { ...ruling, answer: 'secret' },
   {
-    async run(invitation, _, { services }, tx) {
+    async run(invitation, _, { services, principal }, tx) {
+      onlyPerson(principal);
       const { publicUrl } = services.address;
       if (publicUrl === undefined) throw new FarmError('unavailable', 'The controller does not listen yet');
       const ticket = await services.identity.invite(tx, invitation);
