@@ -247,6 +247,8 @@ class OpenGate<Services> implements Gate<Services> {
       if (!attempt.wait) return attempt.output;
       await attempt.wait();
       rows = await this.access.snapshot(call);
+      // A change looks again by itself; a look that waited must not see what came after its end (A4.6).
+      if (operation.access.class === 'read' && exposureOf(operation, call, rows) !== 'offered') throw new Withdrawn();
     }
   }
 

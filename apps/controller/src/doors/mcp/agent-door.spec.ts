@@ -1,9 +1,21 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
-import { agentCreate, exposureSet, grantAdd, grantRevoke, Proposal, taskSearch } from '#contracts';
+import {
+  agentCreate,
+  exposureSet,
+  grantAdd,
+  grantRevoke,
+  Proposal,
+  taskControl,
+  taskGet,
+  taskSearch,
+  taskStart,
+  workflowImport,
+} from '#contracts';
 import { type Answer, aController, type TestController } from '../../../../../test/support/a-controller.js';
 import { agentToken, postMessage, toolResultOf } from '../../../../../test/support/mcp-client.js';
 import { modern } from '../../../../../test/support/mcp-messages.js';
+import { waitUntil } from '../../../../../test/support/wait-until.js';
 
 let farm: TestController;
 let agent: string;
@@ -11,6 +23,7 @@ let token: string;
 
 beforeAll(async () => {
   farm = await aController();
+  await farm.admin.call(workflowImport, { document: 'kind: workflow\nid: solo\ndescription: One\nlead: {id: lead}\n' });
   const made = await farm.admin.call(agentCreate, { name: 'puppet', kinds: ['mail'] }, { confirm: true });
   agent = made.agent_id;
   token = await agentToken(farm, made);
@@ -32,6 +45,26 @@ describe('the door of agents', () => {
     expect(toolResultOf(await call('task_search')).structuredContent).toMatchObject({ kind: 'result' });
     await farm.admin.call(grantRevoke, { agent, target: 'task_search' }, { confirm: true });
     expect((await call('task_search')).text).toBe(hidden);
+  });
+
+  it('A4.6 hears nothing of what came after its grant was taken back, though it waited for it', async () => {
+    const { services } = farm.controller;
+    const { task_id } = await farm.admin.call(taskStart, { workflow_id: 'solo', prompt: 'Do it.' });
+    await waitUntil(async () => (await farm.admin.call(taskGet, { task_id })).status === 'running');
+    await farm.admin.call(grantAdd, { agent, target: 'task_events' }, { confirm: true });
+    const { structuredContent } = toolResultOf(await call('task_events', { task_id }));
+    const { result } = z
+      .object({ result: z.object({ events: z.array(z.looseObject({ seq: z.int() })) }) })
+      .parse(structuredContent);
+    const waits = jest.spyOn(services.teams.tasks, 'waitForNews');
+    const late = call('task_events', { task_id, after: result.events.at(-1)?.seq ?? 0, wait_seconds: 20 });
+    await waitUntil(async () => waits.mock.calls.length > 0);
+    await farm.admin.call(grantRevoke, { agent, target: 'task_events' }, { confirm: true });
+    const { actions } = await farm.admin.call(taskGet, { task_id });
+    const cancel = actions.find(({ kind }) => kind === 'cancel');
+    await farm.admin.call(taskControl, { task_id, action_id: cancel?.id ?? '' }, { confirm: true });
+    expect((await late).text).toBe(hidden);
+    waits.mockRestore();
   });
 
   it('proposes a mutation first, and does it when the same arguments come with the token of the proposal', async () => {
