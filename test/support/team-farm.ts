@@ -6,6 +6,7 @@ import {
   addChild,
   type Budget,
   CheckpointInput,
+  type commandRunCancel,
   DelegateInput,
   type Ended,
   type FailReason,
@@ -76,6 +77,8 @@ export interface TeamFarm {
     input: z.input<typeof humanRequestRespond.input>['input'],
     action?: string,
   ): Promise<OutputOf<typeof humanRequestRespond>>;
+  /** Cancels a command as a person, by the action that its view offers. */
+  cancelCommand(task: string, command: string, action?: string): Promise<OutputOf<typeof commandRunCancel>>;
   control(task: string, kind: 'pause' | 'resume' | 'cancel', budget?: Budget): Promise<unknown>;
   eventTypes(task: string): Promise<readonly string[]>;
   worker(name: string, what?: Partial<Claimer>): TeamWorker;
@@ -406,6 +409,12 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
           { task_id: task, action_id: action.id, ...(budget && { budget }) },
         ),
       );
+    },
+    async cancelCommand(task, command, action) {
+      const asked = { task_id: task, command_id: command };
+      const shown = await database.reading((within) => teams.commands.get(within, asked));
+      const action_id = action ?? shown.actions[0]?.id ?? 'none';
+      return tx((within) => teams.commands.cancel(within, { principal: person }, { ...asked, action_id }));
     },
     async respond(task, request, input, action) {
       const shown = (await view(task)).human_requests.find(({ request_id }) => request_id === request);

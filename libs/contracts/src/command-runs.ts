@@ -136,24 +136,105 @@ export const Verification = z.strictObject({
 });
 export type Verification = z.output<typeof Verification>;
 
+/** What people are shown of a Command Run; `failed` also where it was abandoned (`failure_code` says so). */
+export const CommandRunStatus = z.enum([
+  'queued',
+  'running',
+  'cancelling',
+  'succeeded',
+  'failed',
+  'timed_out',
+  'cancelled',
+]);
+
+export const CommandRunView = z.strictObject({
+  command_id: CommandId,
+  purpose: CommandPurpose,
+  member: z.strictObject({ id: z.string(), name: outsideText(z.string()) }),
+  summary: outsideText(z.string()),
+  command: outsideText(Command),
+  cwd: outsideText(z.string()).nullable(),
+  timeout_seconds: z.int().nullable(),
+  status: CommandRunStatus,
+  /** How it stands, in a sentence. */
+  status_message: outsideText(z.string()),
+  exit_code: z.int().nullable(),
+  failure_code: z.string().nullable(),
+  /** Null before its start; what it said is read by `command_run_output_read`. */
+  output: OutputCount.nullable(),
+  /** The end of what it said, once it has ended. */
+  tail: outsideText(z.string()),
+  opened_at: z.string(),
+  started_at: z.string().nullable(),
+  due_at: z.string().nullable(),
+  ended_at: z.string().nullable(),
+  actions: z.array(z.strictObject({ id: z.string(), kind: z.literal('cancel') })),
+});
+export type CommandRunView = z.output<typeof CommandRunView>;
+
+/** The same in a list: without what may be long. */
+export const CommandRunListed = CommandRunView.omit({ command: true, cwd: true, tail: true });
+export type CommandRunListed = z.output<typeof CommandRunListed>;
+
+export const commandRunGet = contract({
+  name: 'command_run_get',
+  group: 'command_run',
+  summary: 'A command that a member or the farm has run: how it stands, and what may be done to it.',
+  input: z.strictObject({ task_id: TaskId, command_id: CommandId }),
+  output: CommandRunView,
+  errors: ['not_found'],
+  positional: ['task_id', 'command_id'],
+});
+
+export const commandRunCancel = contract({
+  name: 'command_run_cancel',
+  group: 'command_run',
+  summary: 'End a command; who had it run goes on with that result.',
+  input: z.strictObject({
+    task_id: TaskId,
+    command_id: CommandId,
+    /** Of the view that was answered: other facts, no cancel (I16). */
+    action_id: storable(64),
+  }),
+  output: z.strictObject({
+    command_id: CommandId,
+    /** `cancelling`: its machine ends it. */
+    status: z.enum(['cancelled', 'cancelling']),
+    /** True: the Task is paused, and its member goes on after Resume (I14). */
+    continuation_pending: z.boolean(),
+  }),
+  errors: ['not_found', 'conflict'],
+  positional: ['task_id', 'command_id'],
+});
+
 export const commandRunOutputRead = contract({
   name: 'command_run_output_read',
   group: 'command_run',
-  summary: 'What a command said, page by page.',
+  summary: 'What a command said, page by page; also while it runs.',
   input: z.strictObject({
     task_id: TaskId,
     command_id: CommandId,
     /** From the page before; absent: the beginning. */
     cursor: z.string().max(256).optional(),
+    /** Bytes of the page, as it is shown; a page holds one character at least. */
     limit: z.int().min(1).max(limits.outputPageBytes).default(limits.outputPageBytes),
   }),
   output: z.strictObject({
-    /** UTF-8; what is none is shown as U+FFFD. Terminal sequences are left in. */
+    command_id: CommandId,
+    /** UTF-8 without control characters and terminal sequences; what is none is shown as U+FFFD. */
     text: outsideText(z.string()),
     state: CommandRunState,
-    /** Where the next page begins; the same call again waits for nothing. */
+    /** Where the next page begins; null: the command has ended, and all that there is was shown. The same call again waits for nothing. */
     next_cursor: z.string().nullable(),
+    /** The page is cut by its limit: there is more now. */
+    is_bounded: z.boolean(),
+    /** The command has ended, and all that it said has arrived. */
+    output_complete: z.boolean(),
+    /** On the last page: nothing is there of what had arrived. */
+    is_missing: z.boolean(),
+    /** On the last page: there is more or less than had arrived. */
+    is_changed: z.boolean(),
   }),
-  errors: ['not_found', 'invalid_input'],
+  errors: ['not_found', 'cursor_reset_required'],
   positional: ['task_id', 'command_id'],
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Verification } from './command-runs.js';
+import { CommandRunListed, Verification } from './command-runs.js';
 import { contract } from './contract.js';
 import { HumanRequestView } from './human-requests.js';
 import { AuthoredId, Label, ObjectId, PoolName, Sha256, TaskId } from './ids.js';
@@ -201,6 +201,8 @@ export const TaskView = z.strictObject({
   actions: z.array(TaskAction),
   /** What members ask of people, open ones first. */
   human_requests: z.array(HumanRequestView),
+  /** What was run as commands: those that go on first, then the newest. */
+  command_runs: z.array(CommandRunListed).default([]),
   /** So far; null where nobody said anything. */
   usage: TaskUsage.nullable(),
   budget: Budget.nullable(),

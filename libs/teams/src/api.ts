@@ -1,6 +1,8 @@
 import type {
   addChild,
   checkpoint,
+  commandRunCancel,
+  commandRunGet,
   commandRunOutputRead,
   delegate,
   getCurrentContext,
@@ -140,7 +142,16 @@ export interface Teams {
     previewResponse(tx: Transaction, input: InputOf<typeof humanRequestRespond>): Promise<Preview>;
   };
   readonly commands: {
-    /** Files, outside any transaction. @throws not_found, invalid_input */
+    /** @throws not_found */
+    get(tx: Transaction, input: InputOf<typeof commandRunGet>): Promise<OutputOf<typeof commandRunGet>>;
+    /** @throws not_found, conflict */
+    cancel(
+      tx: Transaction,
+      actor: Actor,
+      input: InputOf<typeof commandRunCancel>,
+    ): Promise<OutputOf<typeof commandRunCancel>>;
+    previewCancel(tx: Transaction, input: InputOf<typeof commandRunCancel>): Promise<Preview>;
+    /** Files, outside any transaction. @throws not_found, cursor_reset_required */
     readOutput(input: InputOf<typeof commandRunOutputRead>): Promise<OutputOf<typeof commandRunOutputRead>>;
   };
   readonly out: {

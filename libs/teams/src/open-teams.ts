@@ -1,9 +1,11 @@
 import { limits } from '#contracts';
 import { placeAccounts } from './account/place-accounts.js';
 import type { Teams } from './api.js';
+import { cancelOffered, previewCancel } from './command-run/cancel-offered.js';
 import { commandRunKind } from './command-run/command-run-kind.js';
 import { freeRuns } from './command-run/free-runs.js';
 import { readOutput } from './command-run/read-output.js';
+import { getRun } from './command-run/view-runs.js';
 import { dispatchKind } from './dispatch/dispatch-kind.js';
 import { expireRequests } from './human-request/expire-requests.js';
 import { previewResponse, respond } from './human-request/respond.js';
@@ -103,7 +105,12 @@ export function openTeams(parts: TeamParts): Teams {
       respond: (tx, actor, input) => respond(parts, tx, actor, input),
       previewResponse,
     },
-    commands: { readOutput: (input) => readOutput(parts, input) },
+    commands: {
+      get: getRun,
+      cancel: (tx, actor, input) => cancelOffered(parts, tx, actor, input),
+      previewCancel,
+      readOutput: (input) => readOutput(parts, input),
+    },
     out: {
       diff: (input) => diffTask(parts, input),
       previewPush,

@@ -43,6 +43,7 @@ const frozen = {
     'commit_refused',
     'confirmation_invalid',
     'conflict',
+    'cursor_reset_required',
     'handover_refused',
     'idempotency_mismatch',
     'identity_in_use',

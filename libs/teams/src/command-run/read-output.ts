@@ -1,16 +1,27 @@
 import { z } from 'zod';
-import { type commandRunOutputRead, FarmError, type InputOf, type OutputOf } from '#contracts';
+import { type commandRunOutputRead, FarmError, type InputOf, type OutputOf, utf8Length } from '#contracts';
 import type { TeamParts } from '../parts.js';
+import type { CommandRunRow } from '../rows.js';
 import { commandRunSql } from '../sql.js';
+import { SanitizerState, sanitizeOutput } from './sanitize-output.js';
 
-/** `carry`: the bytes of a character that the page before could not show whole. */
+/** A place in the output of one run, at the lease that the row names, and in what state the page before left off. */
 const Cursor = z.strictObject({
+  run: z.string(),
   epoch: z.int().min(1),
   segment: z.int().min(0),
   offset: z.int().min(0),
+  /** Bytes before it. */
+  read: z.int().min(0),
+  /** The bytes of a character that the page before could not show whole. */
   carry: z.string().max(8),
+  /** Of the sanitizer. */
+  state: SanitizerState,
 });
 type Cursor = z.output<typeof Cursor>;
+
+/** One byte that is no UTF-8 is shown as three. */
+const mostBytesPerByte = 3;
 
 /** Where a segment of a job's output lies, by the lease that wrote it. */
 export function outputSegment(job: string, epoch: number, segment: number): string {
@@ -19,9 +30,9 @@ export function outputSegment(job: string, epoch: number, segment: number): stri
 
 /**
  * A page of what a command said, from the segments of the lease that the row names and of no other (H17). Segments stand in order;
- * the first that is missing ends what there is. A page never cuts a character in two.
+ * the first that is missing ends what there is. A page never cuts a character in two, nor shows a part of a terminal sequence.
  *
- * @throws not_found, invalid_input (cursor)
+ * @throws not_found, cursor_reset_required
  */
 export async function readOutput(
   parts: Pick<TeamParts, 'database' | 'objects'>,
@@ -29,23 +40,69 @@ export async function readOutput(
 ): Promise<OutputOf<typeof commandRunOutputRead>> {
   const run = await parts.database.first(commandRunSql.named, { task: input.task_id, name: input.command_id });
   if (!run) throw new FarmError('not_found', 'There is no such command in this Task.');
-  const { state, epoch } = run;
-  if (epoch === null) return { text: '', state, next_cursor: null };
-  const from = input.cursor === undefined ? beginning(epoch) : readCursor(input.cursor);
-  // Of another lease: what it showed is not what the row names now.
-  if (from.epoch !== epoch) throw badCursor();
-  const page = await gather(parts, run.id, from, input.limit);
-  const bytes = Buffer.concat([Buffer.from(from.carry, 'base64'), page.bytes]);
-  if (page.isLast && run.ended_at !== null) return { text: bytes.toString(), state, next_cursor: null };
-  const half = halfCharacter(bytes);
+  const { epoch } = run;
+  if (epoch === null) {
+    if (input.cursor !== undefined) throw resetCursor();
+    return answer(run, { text: '', next: null, isBounded: false, read: undefined });
+  }
+  const from = input.cursor === undefined ? beginning(run.name, epoch) : readCursor(input.cursor);
+  // Of another run, or of another lease: what it showed is not what the row names now.
+  if (from.run !== run.name || from.epoch !== epoch) throw resetCursor();
+  const page = await showPage(parts, run, from, input.limit);
+  if (utf8Length(page.text) <= input.limit) return answer(run, page);
+  return answer(run, await showPage(parts, run, from, Math.max(1, Math.floor(input.limit / mostBytesPerByte))));
+}
+
+const beginning = (run: string, epoch: number): Cursor => ({
+  run,
+  epoch,
+  segment: 0,
+  offset: 0,
+  read: 0,
+  carry: '',
+  state: 't',
+});
+
+interface Shown {
+  readonly text: string;
+  readonly next: Cursor | null;
+  readonly isBounded: boolean;
+  /** How much there is, where it is known: on the last page. */
+  readonly read: number | undefined;
+}
+
+function answer(run: CommandRunRow, { text, next, isBounded, read }: Shown): OutputOf<typeof commandRunOutputRead> {
+  // of an abandoned run nobody said how much had arrived
+  const known = read !== undefined && run.state !== 'abandoned';
   return {
-    text: bytes.subarray(0, bytes.length - half).toString(),
-    state,
-    next_cursor: writeCursor({ ...page.at, epoch, carry: bytes.subarray(bytes.length - half).toString('base64') }),
+    command_id: run.name,
+    text,
+    state: run.state,
+    next_cursor: next === null ? null : writeCursor(next),
+    is_bounded: isBounded,
+    output_complete: run.ended_at !== null && run.output_complete,
+    is_missing: known && read === 0 && run.written_bytes > 0,
+    is_changed: known && read !== run.written_bytes,
   };
 }
 
-const beginning = (epoch: number): Cursor => ({ epoch, segment: 0, offset: 0, carry: '' });
+async function showPage(
+  parts: Pick<TeamParts, 'objects'>,
+  run: CommandRunRow,
+  from: Cursor,
+  limit: number,
+): Promise<Shown> {
+  const page = await gather(parts, run.id, from, limit);
+  const bytes = Buffer.concat([Buffer.from(from.carry, 'base64'), page.bytes]);
+  const read = from.read + page.bytes.length;
+  const isBounded = !page.isLast;
+  if (page.isLast && run.ended_at !== null)
+    return { text: sanitizeOutput(bytes.toString(), from.state).text, next: null, isBounded, read };
+  const whole = bytes.length - halfCharacter(bytes);
+  const { text, state } = sanitizeOutput(bytes.subarray(0, whole).toString(), from.state);
+  const carry = bytes.subarray(whole).toString('base64');
+  return { text, next: { ...from, ...page.at, read, carry, state }, isBounded, read: undefined };
+}
 
 interface Page {
   readonly bytes: Buffer;
@@ -86,7 +143,7 @@ function halfCharacter(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
     if ((byte & 0xc0) === 0x80) continue;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    const length = byte > 0xf4 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1;
     return length > back ? back : 0;
   }
   return 0;
@@ -96,7 +153,7 @@ function readCursor(text: string): Cursor {
   try {
     return Cursor.parse(JSON.parse(Buffer.from(text, 'base64url').toString()));
   } catch {
-    throw badCursor();
+    throw resetCursor();
   }
 }
 
@@ -104,8 +161,8 @@ function writeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url');
 }
 
-function badCursor(): FarmError {
-  return new FarmError('invalid_input', 'This cursor is not of this output.', {
+function resetCursor(): FarmError {
+  return new FarmError('cursor_reset_required', 'This cursor is not of this output.', {
     hint: 'Read from the beginning, without a cursor.',
   });
 }

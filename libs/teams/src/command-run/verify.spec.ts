@@ -90,9 +90,14 @@ describe('the verification of a Task', () => {
     });
     const read = { task_id: task, command_id: result?.verification?.command_id ?? '', limit: 65_536 };
     expect(await farm.teams.commands.readOutput(read)).toEqual({
+      command_id: read.command_id,
       text: '1 test passed\n',
       state: 'succeeded',
       next_cursor: null,
+      is_bounded: false,
+      output_complete: true,
+      is_missing: false,
+      is_changed: false,
     });
     expect((await farm.eventTypes(task)).slice(-4)).toEqual([
       'boundary_accepted',
@@ -320,7 +325,7 @@ describe('the verification of a Task', () => {
       cursor = next_cursor ?? undefined;
     }
     expect(shown).toBe(text);
-    await expect(page('bm8')).rejects.toMatchObject({ code: 'invalid_input' });
+    await expect(page('bm8')).rejects.toMatchObject({ code: 'cursor_reset_required' });
     await expect(
       farm.teams.commands.readOutput({ task_id: green.task, command_id: 'c_00000000', limit: 1 }),
     ).rejects.toMatchObject({ code: 'not_found' });

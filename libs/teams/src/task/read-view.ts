@@ -15,6 +15,7 @@ import type { Queries, Transaction } from '#store';
 import { pauseText } from '../account/place-accounts.js';
 import type { PreparedView } from '../api.js';
 import { readVerification } from '../command-run/read-verification.js';
+import { viewRuns } from '../command-run/view-runs.js';
 import { setupFailedText } from '../dispatch/note-setup.js';
 import { viewRequests } from '../human-request/view-requests.js';
 import type { TeamParts } from '../parts.js';
@@ -102,6 +103,7 @@ export async function readView(
     attention: [...(await readAttention(tx, task, result)), ...(await pausedAccounts(parts, tx, task))],
     actions: [...actionsOf(task)],
     human_requests: await viewRequests(tx, id, (member) => names.get(member) ?? member),
+    command_runs: await viewRuns(tx, task, (member) => names.get(member) ?? member),
     usage,
     budget: task.settings.budget ?? null,
     result,

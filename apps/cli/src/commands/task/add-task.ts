@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Frame } from '../frame.js';
 import { addTaskAnswer } from './answer/task-answer.js';
+import { addCancelCommand } from './cancel-command.js';
 import { addTaskCheckout } from './task-checkout.js';
 import { addTaskControl } from './task-control.js';
 import { addTaskGet, addTaskList } from './task-look.js';
@@ -25,4 +26,5 @@ export function addTask(program: Command, frame: Frame): void {
   addTaskPatch(program, frame);
   addTaskPush(program, frame);
   addTaskOutput(program, frame);
+  addCancelCommand(program, frame);
 }

@@ -35,6 +35,7 @@ export function drawTask(view: TaskView, paint: Paint): string {
       ),
     );
   parts.push(...drawRequests(view, paint));
+  parts.push(...drawRuns(view, paint));
   if (rescues.length > 0) {
     const rows = rescues.map((rescue) => [rescue.ref, rescue.member_id, rescue.why, rescue.kept_at]);
     parts.push(drawTable(['kept, not merged', 'member', 'why', 'when'], rows, paint));
@@ -50,6 +51,14 @@ export function drawRequests({ task_id, human_requests }: TaskView, paint: Paint
   if (open.length === 0) return [];
   const way = paint.dim(`longshore task answer ${task_id}${open.length > 1 ? ' <request>' : ''} answers`);
   return [...open.map((request) => drawRequest(request, paint)), way];
+}
+
+/** Commands that members had run; the farm's own is told with the Result. */
+function drawRuns({ command_runs }: TaskView, paint: Paint): readonly string[] {
+  const rows = command_runs
+    .filter(({ purpose }) => purpose === 'member')
+    .map((run) => [run.command_id, run.member.name, run.summary, run.status, run.status_message]);
+  return rows.length === 0 ? [] : [drawTable(['command', 'of', 'what', 'state', ''], rows, paint)];
 }
 
 function drawSteps({ steps }: TaskUsage, paint: Paint): string {

@@ -1,38 +1,53 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { commandRunOutputRead, FarmError, taskGet } from '#contracts';
+import { commandRunOutputRead, FarmError, type TaskView, taskGet } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
 import { plainText } from '../../output/terminal-text.js';
 import { commandAt, type Frame, runs } from '../frame.js';
 
-/** `task output`: all that the verify command of a Task said, or another command by its id. */
+/** Between two looks at a command that says nothing now. */
+const lookMs = 300;
+
+/** `task output`: all that a command of a Task says, also while it runs. */
 export function addTaskOutput(program: Command, frame: Frame): void {
   const command = commandAt(program, ['task', 'output'])
-    .description('What the verify command of a Task said, or another command of it.')
+    .description('What a command of a Task says, followed to its end.')
     .argument('<task_id>')
-    .argument('[command_id]', 'else the verification');
-  runs(command, frame, async (run, _options, [taskId, commandId]) => {
+    .argument('[command_id]', 'else the verification, else the command that runs, else the last one')
+    .option('--no-follow', 'only what there is now');
+  runs<{ follow?: boolean }>(command, frame, async (run, { follow }, [taskId, commandId]) => {
     const { screen, surroundings } = run;
     const { signal } = surroundings;
     const client = await run.client();
     const asked = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
-    const command_id =
-      commandId ?? (await client.call(taskGet, asked, { signal })).result?.verification?.command_id ?? undefined;
-    if (command_id === undefined)
-      throw new FarmError('not_found', 'This Task has no verification that ran.', {
-        hint: `longshore task get ${taskId} shows what it came to.`,
-      });
+    const command_id = commandId ?? chosenOf(await client.call(taskGet, asked, { signal }));
     let cursor: string | undefined;
-    do {
+    for (;;) {
       const page = await client.call(
         commandRunOutputRead,
         { task_id: taskId, command_id, ...(cursor !== undefined && { cursor }) },
         { signal },
       );
-      screen.answer(page);
-      const text = plainText(page.text);
-      if (!screen.json) surroundings.stdout.write(text);
-      cursor = page.text === '' ? undefined : (page.next_cursor ?? undefined);
-    } while (cursor !== undefined);
+      const isOver = page.next_cursor === null;
+      if (page.text !== '' || isOver) screen.answer(page);
+      if (!screen.json) surroundings.stdout.write(plainText(page.text));
+      // one that has not begun has no place to go on from
+      cursor = page.next_cursor ?? undefined;
+      if (isOver && endStates.has(page.state)) return;
+      if (page.is_bounded) continue;
+      if (follow === false) return;
+      await pause(lookMs, undefined, { signal });
+    }
+  });
+}
+
+const endStates: ReadonlySet<string> = new Set(['succeeded', 'failed', 'timed_out', 'cancelled', 'abandoned']);
+
+function chosenOf({ task_id, result, command_runs }: TaskView): string {
+  const chosen = result?.verification?.command_id ?? command_runs[0]?.command_id;
+  if (chosen !== undefined) return chosen;
+  throw new FarmError('not_found', 'No command of this Task has run.', {
+    hint: `longshore task get ${task_id} shows how it stands.`,
   });
 }

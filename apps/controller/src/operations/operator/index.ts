@@ -1,5 +1,7 @@
 import type { Operation } from '#gate';
 import type { Services } from '../../farm.js';
+import { commandRunCancelOperation } from './command-run-cancel.js';
+import { commandRunGetOperation } from './command-run-get.js';
 import { commandRunOutputReadOperation } from './command-run-output-read.js';
 import { humanRequestRespondOperation } from './human-request-respond.js';
 import { repoAddOperation } from './repo-add.js';
@@ -34,5 +36,7 @@ export const operatorOperations: readonly Operation<Services>[] = [
   taskDiffOperation,
   taskPushOperation,
   humanRequestRespondOperation,
+  commandRunGetOperation,
   commandRunOutputReadOperation,
+  commandRunCancelOperation,
 ];
