@@ -137,7 +137,7 @@ export const Verification = z.strictObject({
 export type Verification = z.output<typeof Verification>;
 
 /** What people are shown of a Command Run; `failed` also where it was abandoned (`failure_code` says so). */
-export const CommandRunStatus = z.enum([
+const CommandRunStatus = z.enum([
   'queued',
   'running',
   'cancelling',
