@@ -137,15 +137,7 @@ export const Verification = z.strictObject({
 export type Verification = z.output<typeof Verification>;
 
 /** What people are shown of a Command Run; `failed` also where it was abandoned (`failure_code` says so). */
-const CommandRunStatus = z.enum([
-  'queued',
-  'running',
-  'cancelling',
-  'succeeded',
-  'failed',
-  'timed_out',
-  'cancelled',
-]);
+const CommandRunStatus = z.enum(['queued', 'running', 'cancelling', 'succeeded', 'failed', 'timed_out', 'cancelled']);
 
 export const CommandRunView = z.strictObject({
   command_id: CommandId,
