@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { SignJWT } from 'jose';
+import { decodeJwt, SignJWT } from 'jose';
+import { z } from 'zod';
 import { agentList, exposureSet, workerInvite } from '#contracts';
 import { operations } from '../../apps/controller/src/operations/catalogue.js';
 import { openFarmKeys } from '../../libs/gate/src/keys/farm-keys.js';
@@ -146,9 +147,10 @@ describe('at any controller', () => {
     const persons = new TokenIssuer(personKind, { keys: signing, issuer });
     const ofAdmin = (aud: 'cli' | 'ui' | 'mcp') =>
       persons.mint({ aud, sub: fleet.admin.id, client_id: 'assistant' }, 600);
+    const { secret_at } = z.object({ secret_at: z.int() }).parse(decodeJwt(agent.token));
     const ofAgent = (aud: string) =>
       new TokenIssuer(agentKind, { keys: signing, issuer }).mint(
-        { aud, sub: agent.id, client_id: agent.id, scope: 'job:mail' },
+        { aud, sub: agent.id, client_id: agent.id, scope: 'job:mail', secret_at },
         600,
       );
     const own = `${fleet.proxy.url}/mcp/agent`;
@@ -172,7 +174,7 @@ describe('at any controller', () => {
       ...forged(fleet.admin.token),
       await withPublicKey(agent.token),
       new TokenIssuer(agentKind, { keys: signing, issuer: 'longshore:other' }).mint(
-        { aud: own, sub: agent.id, client_id: agent.id, scope: 'job:mail' },
+        { aud: own, sub: agent.id, client_id: agent.id, scope: 'job:mail', secret_at },
         600,
       ),
       ofAgent('https://other.example/mcp/agent'),

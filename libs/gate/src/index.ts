@@ -57,6 +57,7 @@ export {
   type CallerIdentity,
   callerOf,
   type Door,
+  hasRole,
   type JobClaims,
   type PersonPrincipal,
   type PersonRole,

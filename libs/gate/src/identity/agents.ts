@@ -71,7 +71,10 @@ export class Agents {
     const kinds = narrowed(row.scope, scope);
     const granted = kinds.map((kind) => `${scopePrefix}${kind}`).join(' ');
     return {
-      access_token: tokens.mint({ aud, sub: id, client_id: id, scope: granted }, limits.agentTokenSeconds),
+      access_token: tokens.mint(
+        { aud, sub: id, client_id: id, scope: granted, secret_at: row.secret_made_at.getTime() },
+        limits.agentTokenSeconds,
+      ),
       token_type: 'Bearer',
       expires_in: limits.agentTokenSeconds,
       scope: granted,
@@ -80,14 +83,24 @@ export class Agents {
 
   /**
    * The agent that a token names; what it may do is read per call (A4.6). Errors: FarmError unauthenticated for another door's
-   * token (S1.12) and for an agent that never was.
+   * token (S1.12), for one of a secret that was replaced, and for an agent that never was.
    */
   async principal(token: string): Promise<AgentPrincipal> {
-    const { sub, aud, scope } = await this.options.tokens.verify(token);
-    const row = aud === this.options.resource() ? await this.recent.get(sub) : undefined;
+    const { sub, aud, scope, secret_at } = await this.options.tokens.verify(token);
+    const row = aud === this.options.resource() ? await this.rowOf(sub, secret_at) : undefined;
     if (!row) throw new FarmError('unauthenticated');
     const { id, name, owner, pool, labels, slots } = row;
     return { kind: 'agent', id, name, owner, scope: narrowed(row.scope, scope), pool, labels, slots };
+  }
+
+  /** A token that is newer than what is remembered has it read anew. */
+  private async rowOf(id: string, secretAt: number): Promise<AgentRow | undefined> {
+    const isOf = (row: AgentRow | undefined) => row?.secret_made_at.getTime() === secretAt;
+    const known = await this.recent.get(id);
+    if (isOf(known)) return known;
+    this.recent.forget(id);
+    const read = await this.recent.get(id);
+    return isOf(read) ? read : undefined;
   }
 
   async create(tx: Transaction, { name, owner, kinds, pool, labels, slots }: NewAgent): Promise<AgentSecret> {
@@ -98,11 +111,12 @@ export class Agents {
     return { id, secret };
   }
 
-  /** The old secret opens nothing from the commit on. Errors: FarmError not_found, conflict. */
+  /** The old secret opens nothing from the commit on, its tokens nothing a moment later. Errors: FarmError not_found, conflict. */
   async rotate(tx: Transaction, id: string): Promise<AgentSecret> {
     await this.lockUnrevoked(tx, id);
     const secret = newSecret();
     await tx.run(agentsSql.rotate, { id, secret_hash: hashOf(secret) });
+    tx.afterCommit(() => this.recent.forget(id));
     return { id, secret };
   }
 

@@ -33,6 +33,8 @@ const AgentClaims = z.strictObject({
   client_id: z.string().min(1),
   /** `job:<kind>` for each kind that it may take, by spaces (A12.11). */
   scope: z.string(),
+  /** When the secret was made that it was given for, in milliseconds: it ends with its secret. */
+  secret_at: z.int(),
 });
 export type AgentClaims = z.output<typeof AgentClaims>;
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Epoch, FarmError, JobId, limits, ObjectId, objectPaths, Sha256, TaskId } from '#contracts';
-import { type Identity, invalidInput } from '#gate';
+import { hasRole, type Identity, invalidInput } from '#gate';
 import type { LeaseShown, Roads } from '#teams';
 import { type LeaseHolder, leaseHolderOf, pastHolderOf, personOf } from './caller.js';
 import { sendFile } from './send-file.js';
@@ -76,6 +76,8 @@ export function objectRoutes(scope: FastifyInstance, { identity, roads }: Object
 
   scope.put(objectPaths.source, async (request, reply) => {
     const person = await personOf(request, identity);
+    // As much as starting a Task asks for, which is all that a source is for.
+    if (!hasRole(person, 'operator')) throw new FarmError('not_allowed');
     const { sha256 } = read(z.object({ sha256: Sha256 }), request.params);
     await roads.takeSource(person.id, sha256, bodyOf(request, limits.sourceBytes));
     return reply.code(201).send({});

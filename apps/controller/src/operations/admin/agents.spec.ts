@@ -26,6 +26,7 @@ import {
 } from '../../../../../test/support/a-controller.js';
 import { postMessage, toolResultOf } from '../../../../../test/support/mcp-client.js';
 import { modern } from '../../../../../test/support/mcp-messages.js';
+import { waitUntil } from '../../../../../test/support/wait-until.js';
 import { operations } from '../catalogue.js';
 
 let farm: TestController;
@@ -184,6 +185,24 @@ describe('the secret of an agent', () => {
       for (const { row } of rows) for (const one of [secret, rotated.secret]) expect(row).not.toContain(one.slice(9));
     }
     expect(farm.logged.join('\n')).not.toContain(secret.slice(9));
+  });
+});
+
+describe('a secret that was stolen', () => {
+  it('S4.6 ends with its tokens when it is replaced: those that were given for it open nothing, at any controller', async () => {
+    const other = await aController({ database: farm.database, data: farm.data, publicUrl: farm.url });
+    const { agent_id, token } = await anAgent();
+    const statusAt = async (url: string, bearer: string) => {
+      const { headers, body } = modern('tools/list');
+      return (await postMessage(`${url}/mcp/agent`, bearer, body, headers)).status;
+    };
+    expect([await statusAt(farm.url, token), await statusAt(other.url, token)]).toEqual([200, 200]);
+    const { secret } = await farm.admin.call(agentRotate, { agent: agent_id }, confirm);
+    expect(await statusAt(farm.url, token)).toBe(401);
+    await waitUntil(async () => (await statusAt(other.url, token)) === 401);
+    const next = await tokenOf(agent_id, secret);
+    expect([await statusAt(farm.url, next), await statusAt(other.url, next)]).toEqual([200, 200]);
+    await other.close();
   });
 });
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   agentCreate,
@@ -6,6 +6,7 @@ import {
   agentList,
   type InputOf,
   jobSubmit,
+  objectPaths,
   personCreate,
   personDisable,
   personEnable,
@@ -57,6 +58,17 @@ describe('roles', () => {
       }
     },
   );
+
+  it('of a viewer puts nothing on the farm: a source is taken from who may start a Task with it', async () => {
+    const sha256 = createHash('sha256').update('a source').digest('hex');
+    const put = async (role: 'viewer' | 'operator') => {
+      const { token } = farm.controller.services.identity.personToken((await aPerson(farm, role)).id);
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' };
+      const path = objectPaths.source.replace(':sha256', sha256);
+      return (await farm.fetch(path, { method: 'PUT', body: 'a source', headers })).status;
+    };
+    expect([await put('viewer'), await put('operator')]).toEqual([403, 201]);
+  });
 
   it('S4.6 follow the person in mid-session of a token, upwards and downwards', async () => {
     const person = await aPerson(farm, 'operator');
