@@ -201,6 +201,8 @@ export const limits = {
   pluginTimeoutMs: 30_000,
   pluginTimeoutMostSeconds: 600,
   pluginPreviewMs: 5_000,
+  /** Previews of one plugin that are waited for at once. */
+  pluginPreviews: 2,
   /** Before a plugin that was told to stop is ended. */
   pluginGraceMs: 2_000,
   pluginStartMs: 10_000,

@@ -37,6 +37,9 @@ export class PluginProcess implements PluginPort {
   private readonly starting: NodeJS.Timeout;
   private readonly pings: NodeJS.Timeout;
   private number = 0;
+  private previews = 0;
+  /** Once a life: what was turned on and consented to is what it said it is. */
+  private said = false;
   private ended = false;
 
   constructor(private readonly options: ProcessOptions) {
@@ -59,8 +62,15 @@ export class PluginProcess implements PluginPort {
     return this.ask('run', ask, this.options.timeoutMs);
   }
 
-  preview(ask: PluginAsk): Promise<unknown> {
-    return this.ask('preview', ask, Math.min(this.options.timeoutMs, limits.pluginPreviewMs));
+  /** A transaction of ours is open meanwhile: a plugin that does not answer holds few of them, and no more. */
+  async preview(ask: PluginAsk): Promise<unknown> {
+    if (this.previews >= limits.pluginPreviews) throw isBusy();
+    this.previews += 1;
+    try {
+      return await this.ask('preview', ask, Math.min(this.options.timeoutMs, limits.pluginPreviewMs));
+    } finally {
+      this.previews -= 1;
+    }
   }
 
   /** Ends it at once. Resolves when the process is gone. */
@@ -109,11 +119,14 @@ export class PluginProcess implements PluginPort {
     if (this.ended) return;
     const said = Said.safeParse(message);
     if (!said.success) this.end('it said something that the protocol does not know', true);
+    else if ('manifest' in said.data && this.said) this.end('it said a second time what it is', true);
     else if ('manifest' in said.data) this.hearManifest(said.data.manifest);
-    else this.hearAnswer(said.data);
+    else if (this.waiting.has(said.data.id) || this.lingering.has(said.data.id)) this.hearAnswer(said.data);
+    else this.end('it answered what it was not asked', true);
   }
 
   private hearManifest(given: unknown): void {
+    this.said = true;
     clearTimeout(this.starting);
     const manifest = PluginManifest.safeParse(given);
     if (!manifest.success) {
@@ -170,6 +183,12 @@ export class PluginProcess implements PluginPort {
 /** The message may hold what a person said in confidence: the type is all that is told (A11.4). */
 function failed(type: string): FarmError {
   return new FarmError('plugin_failed', `The plugin failed: ${typeName.test(type) ? type : 'Error'}`);
+}
+
+function isBusy(): FarmError {
+  return new FarmError('unavailable', 'The plugin has not yet said what other calls would do; nothing was done', {
+    retryAfterMs: limits.pluginPreviewMs,
+  });
 }
 
 function timedOut(): FarmError {

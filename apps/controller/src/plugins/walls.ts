@@ -37,11 +37,14 @@ const systemFiles = [
  * empty environment. It sees neither the farm's folder nor a process of the farm (H45). Errors: FarmError isolation_unavailable.
  */
 export async function insideWalls(place: PluginPlace): Promise<Program> {
-  const { command, reads, state, network, data } = place;
+  const { command, reads, state, network } = place;
   const [program = '', ...args] = command;
   const node = await realpath(process.execPath);
   const own = args.filter((arg) => isAbsolute(arg)).map((arg) => dirname(arg));
   const seen = [...new Set([...own, ...reads])];
+  // Under its real name: a link to it, or on the way to what is seen, must not lead around the wall.
+  const data = await realpath(place.data);
+  const real = await Promise.all([...systemFolders, ...seen].map((path) => realpath(path).catch(() => path)));
   return {
     program: await bubblewrap(),
     args: [
@@ -59,7 +62,7 @@ export async function insideWalls(place: PluginPlace): Promise<Program> {
       ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
       ...[...systemFolders, ...systemFiles].flatMap((path) => ['--ro-bind-try', path, path]),
       ...seen.flatMap((path) => ['--ro-bind', path, path]),
-      ...(seen.some((path) => isBeneath(data, path)) ? ['--tmpfs', data] : []),
+      ...(real.some((path) => isBeneath(data, path)) ? ['--tmpfs', data] : []),
       ...['--ro-bind', node, node, '--bind', state, '/state', '--chdir', '/state'],
       ...['--remount-ro', '/proc', '--remount-ro', '/dev', '--'],
       program === 'node' ? node : program,
