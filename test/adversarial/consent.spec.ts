@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { grantRevoke, jobSubmit } from '#contracts';
-import { type Database, openDatabase, statement } from '#store';
+import { type Database, openDatabase, type Statement, statement } from '#store';
+import { callerWith } from '../support/a-controller.js';
 import { aFleet, type Fleet, type FleetAgent, type Proposed } from '../support/fleet.js';
 import { hostilePlugin } from '../support/hostile-plugin.js';
 import { waitUntil } from '../support/wait-until.js';
@@ -32,6 +33,9 @@ const confirm = (by: FleetAgent, name: string, input: object, { confirmation_tok
   by.call(name, { ...input, confirmation_token }, at);
 const codeOf = (answer: Readonly<Record<string, unknown>>) => answer.code ?? answer.kind;
 
+/** What every change of grants takes, and every call of an agent shares. */
+const accessLock = statement('test.lock_access', 'select pg_advisory_xact_lock(7305012)');
+const jobsLock = statement('test.lock_jobs', 'lock table job in exclusive mode');
 const countOf = statement<{ n: number }>('test.jobs_in', 'select count(*)::int as n from job where pool = $pool');
 const jobsIn = async (pool: string) => (await owner.first(countOf, { pool }))?.n;
 const audited = statement<{ n: number; ok: number }>(
@@ -102,7 +106,7 @@ describe('a proposal, by three controllers', () => {
     const proposed = await mine.propose('queue_cancel', { job_id }, a);
     const before = await rowsOf('call:queue_cancel');
     // Both wait for the same lock in the order in which they came: the revocation, then the call that was let in before it.
-    const [revoked, answer] = await whileLocked('select pg_advisory_xact_lock(7305012)', [
+    const [revoked, answer] = await whileLocked(accessLock, [
       () => fleet.admin.ask('grant_revoke', { agent: mine.id, target: 'queue_cancel' }, { confirm: true }),
       () => mine.ask('queue_cancel', { job_id, confirmation_token: proposed.confirmation_token }, { at: b }),
     ]);
@@ -128,6 +132,17 @@ describe('a proposal, by three controllers', () => {
       if (!isDone) expect(answer.text).toContain('not available');
       if (isDone) expect(await auditOrder(racer.id)).toBe(true);
     }
+  });
+
+  it('S3.3 P5 of one key that is sent again while the first call is in flight waits for it, and all hear one answer', async () => {
+    const input = { kind: 'mail', pool: 'in-flight' };
+    const send = (url: string) => () =>
+      callerWith(url, fleet.admin.token, fleet.admin.id).ask('job_submit', input, { key: 'in-flight' });
+    const answers = await whileLocked(jobsLock, three().map(send));
+    const [first] = answers;
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(answers.map(({ body }) => body)).toEqual([first?.body, first?.body, first?.body]);
+    expect(await jobsIn('in-flight')).toBe(1);
   });
 
   it('T3 is void once the whole farm has started anew, at every controller', async () => {
@@ -165,15 +180,15 @@ async function auditOrder(agentId: string): Promise<boolean> {
 }
 
 /** Each act is begun when the one before it waits for the lock. */
-async function whileLocked<T>(lock: string, acts: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
+async function whileLocked<T>(lock: Statement<unknown>, acts: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
   const waiting = statement<{ n: number }>(
-    'test.waiting_for_advisory',
+    'test.waiting_for_lock',
     `select count(*)::int as n from pg_stat_activity
-     where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'advisory'`,
+     where datname = current_database() and wait_event_type = 'Lock'`,
   );
   const begun: Promise<T>[] = [];
   await owner.transaction(async (tx) => {
-    await tx.run(statement('test.lock', lock));
+    await tx.run(lock);
     for (const [n, act] of acts.entries()) {
       begun.push(act());
       await waitUntil(async () => ((await owner.first(waiting))?.n ?? 0) > n);

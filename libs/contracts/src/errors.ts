@@ -42,7 +42,6 @@ export const errorCodes = {
   cancelled: code('caller', 409, 7, 'The caller has gone; nothing was done'),
   idempotency_key_invalid: code('caller', 400, 2, 'The idempotency key is missing or malformed'),
   idempotency_mismatch: code('caller', 422, 6, 'The idempotency key was used with another input'),
-  idempotency_in_flight: code('nobody', 409, 7, 'The first call with this idempotency key is still running'),
   cursor_reset_required: code('caller', 410, 6, 'The cursor does not lead on: begin again without it'),
   too_large: code('caller', 413, 2, 'The body is over the limit'),
   too_many_requests: code('nobody', 429, 7, 'Too many requests'),

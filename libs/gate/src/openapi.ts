@@ -19,7 +19,6 @@ const ofMutations: readonly FarmErrorCode[] = [
   'confirmation_required',
   'idempotency_key_invalid',
   'idempotency_mismatch',
-  'idempotency_in_flight',
 ];
 
 /** OpenAPI 3.1 of these operations: zod's schemas unchanged, in the 2020-12 dialect (S3.1). */

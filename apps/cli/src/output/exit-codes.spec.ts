@@ -57,7 +57,6 @@ const frozen = {
   7: [
     'cancelled',
     'disk_full',
-    'idempotency_in_flight',
     'isolation_unavailable',
     'source_unavailable',
     'timeout',

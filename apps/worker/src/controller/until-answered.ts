@@ -6,7 +6,6 @@ const undecided: ReadonlySet<FarmErrorCode> = new Set<FarmErrorCode>([
   'unavailable',
   'timeout',
   'too_many_requests',
-  'idempotency_in_flight',
   'identity_in_use',
   'unauthenticated',
 ]);

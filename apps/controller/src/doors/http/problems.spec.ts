@@ -63,7 +63,6 @@ describe('a problem', () => {
       not_found: 404,
       stale_lease: 409,
       idempotency_key_invalid: 400,
-      idempotency_in_flight: 409,
       idempotency_mismatch: 422,
       too_large: 413,
       invalid_output: 500,
