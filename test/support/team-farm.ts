@@ -19,6 +19,7 @@ import {
   removeChild,
   startCommandRun,
   type taskGet,
+  taskMemberSteer,
   taskStart,
   updateChild,
 } from '#contracts';
@@ -79,6 +80,8 @@ export interface TeamFarm {
   ): Promise<OutputOf<typeof humanRequestRespond>>;
   /** Cancels a command as a person, by the action that its view offers. */
   cancelCommand(task: string, command: string, action?: string): Promise<OutputOf<typeof commandRunCancel>>;
+  /** Says something to a member as a person, by the action that the view offers. */
+  steer(task: string, member: string, message: string, action?: string): Promise<OutputOf<typeof taskMemberSteer>>;
   control(task: string, kind: 'pause' | 'resume' | 'cancel', budget?: Budget): Promise<unknown>;
   eventTypes(task: string): Promise<readonly string[]>;
   worker(name: string, what?: Partial<Claimer>): TeamWorker;
@@ -125,6 +128,14 @@ class TeamWorker {
   async beat(lease: LeasedJob, phase: JobPhase = 'started', progress?: LeaseBeat['progress']) {
     const beat = { ...fenceOf(lease), phase, idle_ms: 0, acks: [], ...(progress === undefined ? {} : { progress }) };
     const [reply] = await this.farm.queue.heartbeat(this.claimer, [beat]);
+    return reply;
+  }
+
+  /** Says what became of what the session was told. */
+  async acknowledge(lease: LeasedJob, ...acks: LeaseBeat['acks']) {
+    const [reply] = await this.farm.queue.heartbeat(this.claimer, [
+      { ...fenceOf(lease), phase: 'started', idle_ms: 0, acks },
+    ]);
     return reply;
   }
 
@@ -415,6 +426,12 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
       const shown = await database.reading((within) => teams.commands.get(within, asked));
       const action_id = action ?? shown.actions[0]?.id ?? 'none';
       return tx((within) => teams.commands.cancel(within, { principal: person }, { ...asked, action_id }));
+    },
+    async steer(task, member, message, action) {
+      const mate = (await view(task)).team.find(({ member_id }) => member_id === member);
+      const action_id = action ?? mate?.steer_action?.id ?? 'none';
+      const asked = taskMemberSteer.input.parse({ task_id: task, member_id: member, action_id, message });
+      return tx((within) => teams.tasks.steer(within, { principal: person }, asked));
     },
     async respond(task, request, input, action) {
       const shown = (await view(task)).human_requests.find(({ request_id }) => request_id === request);

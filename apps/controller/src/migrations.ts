@@ -14,6 +14,7 @@ import {
   policyMigration,
   pushesMigration,
   repositoriesMigration,
+  steersMigration,
   teamsMigration,
   usageMigration,
 } from '#teams';
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   personsMigration,
   auditSealMigration,
   memberRunsMigration,
+  steersMigration,
 ];

@@ -139,9 +139,10 @@ export class FarmWorker {
     if (!this.draining) this.claims.start();
   }
 
-  /** It rang. */
+  /** It rang: there may be work, or a word for what runs. */
   look(): void {
     this.claims.look();
+    if (this.runs.size > 0) this.beats.heard();
   }
 
   /** Claims nothing more, ends the sessions, hands their work in, says goodbye. What takes too long is salvaged by the next start. */

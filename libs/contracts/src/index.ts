@@ -198,6 +198,7 @@ export {
   repoRemove,
   VariableName,
 } from './repositories.js';
+export { taskMemberSteer } from './steering.js';
 export { systemCodeOf } from './system-code.js';
 export { CiApproval, ForgeKind, PullRequest, taskDiff, taskPush } from './task-out.js';
 export {

@@ -134,6 +134,12 @@ export const limits = {
   humanAnswerBytes: 64 * 1024,
   /** Requests that a view shows. */
   shownRequests: 20,
+  // steering
+  /** One message to a member at work (N7). */
+  steerMessage: 4096,
+  steersPerAssignment: 32,
+  /** A beat and a little more: what is not told by then is told later. */
+  steerWaitMs: 12_000,
   // git
   sourceBytes: 1024 ** 3,
   packBytes: 1024 ** 3,

@@ -195,6 +195,8 @@ export const TaskView = z.strictObject({
       state: MemberState,
       latest_update: outsideText(z.string()).nullable(),
       plan: WorkPlan.nullable(),
+      /** There while it is at work and can be told something: the action of `task_member_steer`. */
+      steer_action: z.strictObject({ id: z.string() }).nullable().default(null),
     }),
   ),
   attention: z.array(Attention),

@@ -127,7 +127,25 @@ const putAll = operation(
   },
 );
 
-const operations: readonly Operation<Shelf>[] = [peek, put, clear, rule, send, member, hello, putAll];
+const tell = operation(
+  state('shelf_tell', text, z.strictObject({ told: z.string() })),
+  { ...mutate, ceiling: 'never' },
+  {
+    async run({ text: given }, _, { services }, tx) {
+      services.seen.push(`run ${given}`);
+      await tx.run(write, { name: given, max: 1 });
+      return { told: 'not yet' };
+    },
+    async follow({ text: given }, { services }) {
+      services.seen.push(`follow ${given}`);
+      if (given === 'nobody') throw new FarmError('conflict', 'Nobody is there.');
+      if (given === 'throw') throw new TypeError('SECRET');
+      return given === 'later' ? undefined : { told: given };
+    },
+  },
+);
+
+const operations: readonly Operation<Shelf>[] = [peek, put, clear, rule, send, member, hello, putAll, tell];
 
 let copy: TestDatabase;
 let database: Database;
@@ -206,6 +224,23 @@ async function refusal(given: Asked): Promise<FarmError> {
 
 const things = async () => (await database.all(written)).map(({ name }) => name);
 const audit = () => database.all(readAudit);
+
+describe('an effect that others finish', () => {
+  it('is followed after its commit, also when the call is repeated; what was done is audited once, whatever comes of it', async () => {
+    const say = (given: string) => ask({ name: 'shelf_tell', input: { text: given }, callId: given });
+    expect(await say('heard')).toEqual({ told: 'heard' });
+    expect(await say('heard')).toEqual({ told: 'heard' });
+    expect(await say('later')).toEqual({ told: 'not yet' });
+    await expect(say('nobody')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(say('throw')).rejects.toMatchObject({ code: 'internal' });
+    expect(shelf.seen).toEqual([
+      ...['run heard', 'follow heard', 'follow heard', 'run later', 'follow later'],
+      ...['run nobody', 'follow nobody', 'run throw', 'follow throw'],
+    ]);
+    expect((await database.all(written)).map(({ name }) => name)).toEqual(['heard', 'later', 'nobody', 'throw']);
+    expect((await owner.all(readAudit)).map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ok', 'ok']);
+  });
+});
 
 describe('step 1, exposure', () => {
   it('A5.2 answers a hidden operation like one that does not exist', async () => {

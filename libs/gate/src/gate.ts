@@ -137,7 +137,8 @@ class OpenGate<Services> implements Gate<Services> {
     const asked = { operation, read, call };
     const consent = await this.confirm(asked, request, presented);
     try {
-      return await this.run({ ...asked, rows, trail, consent });
+      const output = await this.run({ ...asked, rows, trail, consent });
+      return (await this.follow(asked)) ?? output;
     } catch (error) {
       if (error instanceof Withdrawn) throw this.refuse(request, 'exposure', new FarmError('not_available'));
       if (error instanceof NotAsProposed) throw this.refuse(request, 'confirmation', error.refusal, operation);
@@ -221,6 +222,15 @@ class OpenGate<Services> implements Gate<Services> {
       this.calls.add({ operation: operation.name, outcome: failure.code });
       if (isAudited(operation)) await this.auditFailure(trail, failure.code);
       throw failure;
+    }
+  }
+
+  /** What was done stays done and audited, whatever comes of it. */
+  private async follow({ operation, read, call }: Asked<Services>): Promise<unknown> {
+    try {
+      return await read.follow?.(call);
+    } catch (error) {
+      throw this.faultOr(error, operation);
     }
   }
 

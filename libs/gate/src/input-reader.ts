@@ -23,11 +23,17 @@ export class InputReader<Services, Input extends z.ZodType, Output extends z.Zod
     if (!parsed.success) return { ok: false, issues: parsed.error.issues };
     const input = parsed.data;
     const { rule } = this;
-    const { preview, lock } = rule;
+    const { preview, lock, follow } = rule;
     const read: ReadInput<Services> = {
       value: input,
       ...(lock && { lock: (call, tx) => lock(input, call, tx) }),
       ...(preview && { preview: (call, tx) => preview(input, call, tx) }),
+      ...(follow && {
+        follow: async (call) => {
+          const output = await follow(input, call);
+          return output === undefined ? undefined : checkOutput(this.schemas.output, output);
+        },
+      }),
       prepare: async (call) => {
         const prepared: unknown = await rule.prepare?.(input, call);
         if (!isPrepared(rule, prepared)) throw new TypeError('a rule without prepare takes nothing prepared');

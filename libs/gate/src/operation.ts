@@ -81,6 +81,7 @@ export interface Call<Services> {
  *  preview  says what `run` would do, all of it; read only
  *  run      everything that changes, in one transaction with its audit row; READ ONLY for class read (A2.11, A7.8)
  *  waits    for a long poll: an attempt that it lets wait leaves no audit row
+ *  follow   waits a little for what the commit has set going; repeated calls follow it, too
  *  together does for several calls of one moment what `run` does for one, in one transaction; for the job catalogue, whose calls have no
  *           receipts. Nothing where a call must be run alone: whatever takes a lock that others wait for, or is in doubt
  */
@@ -94,6 +95,8 @@ export interface Rule<Services, Input, Output, Prepared> {
   /** An answer that may wait for a better one: what to wait for, outside any transaction, before `run` is tried again. */
   waits?(input: Input, output: Output, call: Call<Services>): (() => Promise<void>) | undefined;
   together?(calls: readonly TypedCall<Services, Input>[], tx: Transaction): Promise<readonly (Output | undefined)[]>;
+  /** An effect that others finish: what it has come to, after the commit, in place of the answer; none: the answer stands. Read only. */
+  follow?(input: Input, call: Call<Services>): Promise<Output | undefined>;
 }
 
 export interface TypedCall<Services, Input> {
@@ -112,6 +115,8 @@ export interface ReadInput<Services> {
   readonly value: unknown;
   lock?(call: Call<Services>, tx: Transaction): Promise<void>;
   preview?(call: Call<Services>, tx: Transaction): Promise<Preview>;
+  /** What the effect has come to since the commit; undefined: the answer stands. */
+  follow?(call: Call<Services>): Promise<unknown>;
   /** Answers what runs in the transaction. */
   prepare(call: Call<Services>): Promise<(tx: Transaction) => Promise<Attempt>>;
 }

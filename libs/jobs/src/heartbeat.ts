@@ -1,5 +1,5 @@
 import { JobPhase, type LeaseReply, limits } from '#contracts';
-import type { Queries } from '#store';
+import type { Queries, Transaction } from '#store';
 import { lockScope, type QueueContext } from './context.js';
 import type { Beat, Holder } from './job.js';
 import { type BeatenRow, leaseSql } from './sql/lease.js';
@@ -13,10 +13,10 @@ export async function heartbeat(
   beats: readonly Beat[],
 ): Promise<readonly LeaseReply[]> {
   if (beats.length === 0) return [];
-  await acknowledge(context, holder, beats);
-  const beaten = await beatTogether(context, holder, beats);
-  const troubled = new Map<Beat, unknown>();
-  for (const beat of inOrder(beats.filter((each) => !beaten.has(each)))) {
+  const troubled = await acknowledge(context, holder, beats);
+  const untroubled = beats.filter((beat) => !troubled.has(beat));
+  const beaten = await beatTogether(context, holder, untroubled);
+  for (const beat of inOrder(untroubled.filter((each) => !beaten.has(each)))) {
     try {
       const row = await beatAlone(context, holder, beat);
       if (row) beaten.set(beat, row);
@@ -89,16 +89,33 @@ function beatAll(
   });
 }
 
-async function acknowledge(context: QueueContext, holder: Holder, beats: readonly Beat[]): Promise<void> {
-  const acks = beats.flatMap((beat) => beat.acks.map((ack) => ({ ...beat, ...ack })));
-  if (acks.length === 0) return;
-  await context.database.run(leaseSql.acknowledge, {
+/** Under the scope's lock, as a kind may write what was heard. Whose word could not be taken says it again: its beat has no answer. */
+async function acknowledge(context: QueueContext, holder: Holder, beats: readonly Beat[]): Promise<Map<Beat, unknown>> {
+  const troubled = new Map<Beat, unknown>();
+  for (const beat of inOrder(beats.filter(({ acks }) => acks.length > 0))) {
+    try {
+      await context.database.transaction((tx) => acknowledgeAlone(context, tx, holder, beat));
+    } catch (error) {
+      troubled.set(beat, error);
+      context.onTrouble(beat.job_id, error);
+    }
+  }
+  return troubled;
+}
+
+async function acknowledgeAlone(context: QueueContext, tx: Transaction, holder: Holder, beat: Beat): Promise<void> {
+  const job = await tx.first(leaseSql.find, { job_id: beat.job_id });
+  if (!job) return;
+  await lockScope(context, tx, job);
+  const acks = beat.acks.map((ack) => ({ ...beat, ...ack }));
+  const news = await tx.all(leaseSql.acknowledge, {
     ...columns(acks),
     seqs: acks.map((ack) => ack.seq),
     outcomes: acks.map((ack) => ack.outcome),
     holder: holder.worker,
     boot: holder.boot,
   });
+  for (const said of news) await context.kinds.get(job.kind)?.onSignalled?.(tx, job, said);
 }
 
 async function tellInterrupts(

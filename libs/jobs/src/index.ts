@@ -1,4 +1,4 @@
-export type { Beat, Claimer, Holder, JobEnd, JobRow, LeaseFence, Machine, NewJob, Ring } from './job.js';
+export type { Beat, Claimer, Holder, JobEnd, JobRow, LeaseFence, Machine, NewJob, Ring, SignalOutcome } from './job.js';
 export type { JobFailure, Kind, LossReason, Next } from './kind.js';
 export { queueMigration } from './migrations/0003-queue.js';
 export { leaseCountMigration } from './migrations/0009-lease-count.js';

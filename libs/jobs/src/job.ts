@@ -119,3 +119,6 @@ export interface Ring {
 }
 
 export type Beat = LeaseBeat;
+
+/** What became of a signal at the session. */
+export type SignalOutcome = LeaseBeat['acks'][number]['outcome'];

@@ -1,6 +1,6 @@
 import type { FailReason } from '#contracts';
 import type { Transaction } from '#store';
-import type { Beat, JobEnd, JobRow } from './job.js';
+import type { Beat, JobEnd, JobRow, SignalOutcome } from './job.js';
 
 /** Where a job goes when a lease ends without a result. */
 export type Next =
@@ -61,6 +61,12 @@ export interface Kind {
   ): Promise<void>;
   /** A beat that carries progress, once per beat that does. */
   onProgress?(tx: Transaction, job: JobRow, beat: Beat): Promise<void>;
+  /** What a session's holder said of a signal, when it is news. */
+  onSignalled?(
+    tx: Transaction,
+    job: JobRow,
+    said: { readonly seq: number; readonly outcome: SignalOutcome },
+  ): Promise<void>;
   /** Throws `not_resumable` when the job may not go back into the queue (H8, H9). Absent: it may. */
   onRequeue?(tx: Transaction, job: JobRow): Promise<void>;
   /** Another life: `queue` puts this job back, anything else says that the kind has seen to it (a new Dispatch). */

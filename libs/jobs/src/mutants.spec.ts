@@ -791,6 +791,38 @@ const otherMutants: readonly [string, Mutant][] = [
     },
   ],
   [
+    'that only what was heard is told again',
+    {
+      of: leaseSql.tellAgain,
+      predicate: /outcome = 'delivered'/,
+      breaks: async ({ farm, queue, tx, worker }) => {
+        const id = await farm.submit();
+        const north = worker('north');
+        const lease = await north.claimOne();
+        await farm.tx((within) => queue.signal(within, id, { kind: 'steer', text: 'left' }));
+        await north.beat(lease, 'started', { acks: [{ seq: 1, outcome: 'uncertain' }] });
+        await tx((within) => queue.tellAgain(within, id));
+        return (await queue.signalOutcomes(farm.database, id))[0]?.outcome !== 'uncertain';
+      },
+    },
+  ],
+  [
+    'that an interrupt is not told again',
+    {
+      of: leaseSql.tellAgain,
+      predicate: /kind = 'steer'/,
+      breaks: async ({ farm, queue, tx, worker }) => {
+        const id = await farm.submit();
+        const north = worker('north');
+        const lease = await north.claimOne();
+        await farm.tx((within) => queue.signal(within, id, { kind: 'interrupt', text: '' }));
+        await north.beat(lease);
+        await tx((within) => queue.tellAgain(within, id));
+        return (await queue.signalOutcomes(farm.database, id))[0]?.outcome !== 'delivered';
+      },
+    },
+  ],
+  [
     'that a lost lease is looked at again after its lock',
     {
       of: sweepSql.stillDue,

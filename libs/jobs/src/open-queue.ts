@@ -56,6 +56,9 @@ export function openQueue(options: QueueOptions): Queue {
     hold,
     release: (tx, scope) => release(context, tx, scope),
     signal: (tx, job, given) => signal(context, tx, job, given),
+    async tellAgain(tx, job_id) {
+      await tx.run(leaseSql.tellAgain, { job_id });
+    },
     signalOutcomes: (queries, job_id) => queries.all(queueSql.signalOutcomes, { job_id }),
     releaseHolder: (tx, holder, note) => releaseHolder(context, tx, holder, note),
     requeue: (tx, job) => requeue(context, tx, job),

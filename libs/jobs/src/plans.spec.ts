@@ -76,6 +76,7 @@ const given: Parameters = {
   ...leave,
   silence_ms: 1,
   scope: 't_1',
+  of: 'dispatch',
   kind: 'pause',
   reason: '',
 };
@@ -101,6 +102,7 @@ const statements: readonly (readonly [Statement<unknown>, Parameters?])[] = [
   [leaseSql.start],
   [leaseSql.beat],
   [leaseSql.acknowledge],
+  [leaseSql.tellAgain],
   [leaseSql.ended],
   [sweepSql.due],
   [sweepSql.stillDue],

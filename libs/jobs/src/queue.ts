@@ -198,6 +198,8 @@ export interface Queue {
 
   /** Steer or interrupt a leased job: told by the beat's reply. Answers the sequence. Error `conflict`: terminal. */
   signal(tx: Transaction, job: string, signal: { kind: 'steer' | 'interrupt'; text: string }): Promise<number>;
+  /** What a session that is gone had heard is told to the one that begins the same job anew (I6). */
+  tellAgain(tx: Transaction, job: string): Promise<void>;
   signalOutcomes(
     queries: Queries,
     job: string,

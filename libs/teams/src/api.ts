@@ -23,6 +23,7 @@ import type {
   taskDiff,
   taskEvents,
   taskGet,
+  taskMemberSteer,
   taskPush,
   taskSearch,
   taskStart,
@@ -123,6 +124,19 @@ export interface Teams {
     control(tx: Transaction, actor: Actor, input: InputOf<typeof taskControl>): Promise<OutputOf<typeof taskControl>>;
     /** What the action would do, for who must confirm it. @throws not_found, conflict */
     previewControl(tx: Transaction, input: InputOf<typeof taskControl>): Promise<Preview>;
+    /** @throws not_found, conflict */
+    steer(
+      tx: Transaction,
+      actor: Actor,
+      input: InputOf<typeof taskMemberSteer>,
+    ): Promise<OutputOf<typeof taskMemberSteer>>;
+    previewSteer(tx: Transaction, input: InputOf<typeof taskMemberSteer>): Promise<Preview>;
+    /** Waits, outside any transaction, for what becomes of the message. @throws conflict */
+    followSteer(
+      input: InputOf<typeof taskMemberSteer>,
+      signal: AbortSignal,
+      atMostMs?: number,
+    ): Promise<OutputOf<typeof taskMemberSteer> | undefined>;
     /** Waits, outside any transaction, until there is news past `after`, or the time is over, or the caller has gone. */
     waitForNews(input: InputOf<typeof taskEvents>, signal: AbortSignal): Promise<void>;
     events(tx: Transaction, input: InputOf<typeof taskEvents>): Promise<OutputOf<typeof taskEvents>>;

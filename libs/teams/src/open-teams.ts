@@ -29,6 +29,8 @@ import { listRepositories } from './source/list-repositories.js';
 import { expireMirrors } from './source/mirrors.js';
 import { lockRepository, previewRemoval, removeRepository } from './source/remove-repository.js';
 import { attentionSql, taskSql } from './sql.js';
+import { followSteer } from './steer/follow-steer.js';
+import { previewSteer, steerMember } from './steer/steer-member.js';
 import { controlTask, previewControl } from './task/control-task.js';
 import { expireSources } from './task/expire-sources.js';
 import { lockTaskOnly } from './task/lock-task.js';
@@ -85,6 +87,9 @@ export function openTeams(parts: TeamParts): Teams {
       lock: lockTaskOnly,
       control: (tx, actor, input) => controlTask(parts, tx, actor, input),
       previewControl,
+      steer: (tx, actor, input) => steerMember(parts, tx, actor, input),
+      previewSteer,
+      followSteer: (input, signal, atMostMs) => followSteer(parts, input, signal, atMostMs),
       waitForNews: (input, signal) => waitForNews(parts, input, signal),
       events: readEvents,
       async counts(tx) {

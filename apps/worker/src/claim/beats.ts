@@ -19,6 +19,9 @@ interface BeatsNeed {
   readonly line: EventLines;
 }
 
+/** Between a beat and the next that a ring asks for. */
+const ringRestMs = 1_000;
+
 /**
  * Says every 10 s that this worker lives and holds what it holds, at once when a phase changes, on a connection of its own.
  * Without an answer it asks again every 2 s on a fresh connection; any answer counts, from the sending of its own beat (D18, H15).
@@ -32,6 +35,8 @@ export class Beats {
   private answering = true;
   private displaced = false;
   private loop: Promise<void> | undefined;
+  private beatenAt = Number.NEGATIVE_INFINITY;
+  private later: NodeJS.Timeout | undefined;
 
   constructor(private readonly need: BeatsNeed) {
     this.connection = need.farm.connections.fresh();
@@ -44,6 +49,13 @@ export class Beats {
   /** A phase changed, or a doubt is to be ended: beat now. */
   soon(): void {
     this.rest.wake();
+  }
+
+  /** It rang: perhaps the farm has something to say of what runs here. Once a second at most (H25). */
+  heard(): void {
+    const left = this.beatenAt + ringRestMs - performance.now();
+    if (left <= 0) this.soon();
+    else this.later ??= setTimeout(() => this.soon(), left).unref();
   }
 
   /** The last words of this boot: its identity is free again (D16). Tried a few times, because nobody waits for it. */
@@ -74,6 +86,9 @@ export class Beats {
   /** One beat; false when no answer came in time. A late answer still counts. */
   private async once(): Promise<boolean> {
     const leases = [...this.need.leases()];
+    this.beatenAt = performance.now();
+    clearTimeout(this.later);
+    this.later = undefined;
     const answer = this.sendFor(leases);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<false>((resolve) => {

@@ -3,7 +3,7 @@ import { limits } from '#contracts';
 import type { HeldLease, SteerOrder } from '../claim/held-lease.js';
 import type { MemberCalls } from '../member-door/member-calls.js';
 import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
-import type { ProviderSession } from '../provider/port.js';
+import type { Delivery, ProviderSession } from '../provider/port.js';
 import { scrubbedEvent } from '../provider/without-secrets.js';
 import type { Ending } from './ending.js';
 import { reminderText } from './reminder.js';
@@ -44,7 +44,8 @@ export class SessionWatch {
   private failure: ProviderFailure | undefined;
   private told: number;
   private finishedTurn = false;
-  private readonly steered = new Set<number>();
+  /** What became of each, once it is known. */
+  private readonly steered = new Map<number, Delivery | undefined>();
   private readonly pumped: Promise<void>;
   private silence: NodeJS.Timeout | undefined;
 
@@ -188,11 +189,18 @@ export class SessionWatch {
   private async steer(orders: readonly SteerOrder[]): Promise<void> {
     const { session, lease, onAcknowledged } = this.needs;
     for (const { seq, text } of orders) {
-      if (this.over || this.steered.has(seq)) continue;
-      this.steered.add(seq);
+      if (this.over) continue;
+      if (this.steered.has(seq)) {
+        // the farm took this for a new session, or has not heard the answer
+        const known = this.steered.get(seq);
+        if (known !== undefined) lease.acknowledge({ seq, outcome: known });
+        continue;
+      }
+      this.steered.set(seq, undefined);
       let outcome = await session.steer(text);
       // between two turns: it begins one
       if (outcome === 'not_running' && !this.over) outcome = await session.say({ kind: 'continuation', text });
+      this.steered.set(seq, outcome);
       lease.acknowledge({ seq, outcome });
       onAcknowledged();
     }

@@ -1,6 +1,6 @@
 import type { JobPhase } from '#contracts';
 import { statement } from '#store';
-import type { JobRow } from '../job.js';
+import type { JobRow, SignalOutcome } from '../job.js';
 
 /**
  * The fence of every write under a lease. It stands in statements that never wait (`skip locked`), or that come after the job's
@@ -195,7 +195,7 @@ const beat = statement<BeatenRow>(
  * What became of signals. The fence: another's word, or a late one, about what the session heard does not count.
  *  outcome   the first word stands, but for a queued one, which is no delivery yet (I23)
  */
-const acknowledge = statement<unknown>(
+const acknowledge = statement<{ seq: number; outcome: SignalOutcome }>(
   'job.acknowledge',
   `
   update signal s set outcome = a.outcome
@@ -204,7 +204,14 @@ const acknowledge = statement<unknown>(
   cross join lateral (select * from job where id = a.job_id offset 0) j
   where s.job = a.job_id and s.seq = a.seq and (s.outcome is null or s.outcome = 'queued')
     and j.epoch = a.epoch and j.lease_id = a.lease_id and j.holder = $holder and j.boot = $boot
-    and j.state = 'leased' and j.lease_expires_at > (select farm_now())`,
+    and j.state = 'leased' and j.lease_expires_at > (select farm_now())
+  returning s.seq, a.outcome`,
+);
+
+/** delivered: what the lost session had heard; of what is in doubt nobody may say it twice (I6). */
+const tellAgain = statement<unknown>(
+  'job.tell_again',
+  `update signal set outcome = null where job = $job_id and kind = 'steer' and outcome = 'delivered'`,
 );
 
 /** An interrupt is said once: asking twice would stop the turn after. */
@@ -225,5 +232,6 @@ export const leaseSql = {
   start,
   beat,
   acknowledge,
+  tellAgain,
   toldInterrupts,
 };

@@ -4,6 +4,7 @@ import type { Transaction } from '#store';
 import { carryHandover } from '../handover/kept-handover.js';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql, rescueSql } from '../sql.js';
+import { hearSteer } from '../steer/hear-steer.js';
 import { record } from '../task/events.js';
 import { lockTaskOnly } from '../task/lock-task.js';
 import { keepBudget } from '../usage/keep-budget.js';
@@ -26,6 +27,8 @@ export function dispatchKind(parts: TeamParts): Kind {
 
     async onStarted(tx, job) {
       const { task, dispatch } = await readStanding(tx, job);
+      // A new session of the same Dispatch: the same bytes, and what was said to the one before.
+      if (job.epoch > 1) await parts.queue().tellAgain(tx, job.id);
       record(parts, tx, {
         task: task.id,
         type: 'dispatch_start_updated',
@@ -46,6 +49,8 @@ export function dispatchKind(parts: TeamParts): Kind {
       await tx.run(assignmentSql.giveRecoveryBack, { id: assignment.id });
       await carryHandover(tx, job.id, job.epoch - 1, job.epoch);
     },
+
+    onSignalled: (tx, job, said) => hearSteer(parts, tx, job, said),
 
     /** A sum that grows: said twice, or late, it counts once. At its budget the Task pauses. */
     async onProgress(tx, job, { progress }) {

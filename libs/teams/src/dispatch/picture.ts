@@ -3,6 +3,7 @@ import type { getCurrentContext, OutputOf } from '#contracts';
 import { type Queries, sentTogether } from '#store';
 import type { AssignmentRow, Continuation, Pins, TaskRow, TeamMemberRow } from '../rows.js';
 import { teamSql, workflowSql } from '../sql.js';
+import { steerSql } from '../steer-sql.js';
 import { availableOf, type DirectTeammate, directTeam, proseOf } from './direct-team.js';
 import { capabilitiesOf, ceilingOf } from './exposure.js';
 
@@ -31,9 +32,10 @@ export async function drawPicture(
   tx: Queries,
   { task, assignment, dispatch, pins, continuation }: Wanted,
 ): Promise<Picture> {
-  const [team, note] = await sentTogether([
+  const [team, note, heard] = await sentTogether([
     tx.all(teamSql.members, { revision: pins.team_revision }),
     readNote(tx, task),
+    tx.all(steerSql.heard, { assignment: assignment.id }),
   ]);
   const self = team.find((row) => row.member === pins.member);
   if (!self) throw new Error('the pinned revision does not hold the member');
@@ -53,7 +55,7 @@ export async function drawPicture(
       effective_capabilities: capabilitiesOf(self.configuration),
     },
     assignment: { id: assignment.id, prompt: assignment.prompt, files: [...assignment.files] },
-    steering: [],
+    steering: heard.map(({ message, created_at }) => ({ message, occurred_at: created_at.toISOString() })),
     continuation: continuation === null ? null : z.json().parse(JSON.parse(JSON.stringify(continuation))),
     direct_team: direct,
     work_plan: assignment.plan,

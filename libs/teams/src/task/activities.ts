@@ -37,6 +37,7 @@ export const toldTypes = [
   'task_resumed',
   'task_cancelled',
   'boundary_accepted',
+  'member_steered',
   ...requestEnds.keys(),
   ...runEnds.keys(),
 ];
@@ -81,6 +82,8 @@ function tell(fact: Fact, name: (member: string) => string): Told | undefined {
       return { kind: 'task_cancelled', title: 'Task cancelled', outcome: 'cancelled' };
     case 'boundary_accepted':
       return tellBoundary(Boundary.parse(fact.payload), name);
+    case 'member_steered':
+      return tellSteer(Steered.parse(fact.payload), name);
     default:
       return tellRequest(fact, name) ?? tellRun(fact);
   }
@@ -92,6 +95,13 @@ function tellPrepared(payload: unknown): Told | undefined {
   return notes.length === 0
     ? undefined
     : { kind: 'task_prepared', title: 'The repository points elsewhere', summary: notes.join(' ') };
+}
+
+const Steered = z.object({ member: z.string(), message: z.string() });
+
+function tellSteer({ member, message }: z.output<typeof Steered>, name: (member: string) => string): Told {
+  const who = { id: member, name: name(member) };
+  return { kind: 'member_steered', title: `${who.name} was told`, summary: message, member: who };
 }
 
 const Asked = z.object({ member: z.string(), summary: z.string() });

@@ -36,7 +36,8 @@ type EventType =
   | 'pull_request_opened'
   | 'task_paused'
   | 'task_resumed'
-  | 'task_cancelled';
+  | 'task_cancelled'
+  | 'member_steered';
 
 interface Fact {
   readonly task: string;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { bells, FarmError, type InputOf, type OutputOf, type taskEvents } from '#contracts';
+import { FarmError, type InputOf, type OutputOf, type taskEvents } from '#contracts';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import { taskSql } from '../sql.js';
+import { waitAtBell } from './wait-at-bell.js';
 
 type Input = InputOf<typeof taskEvents>;
 
@@ -22,56 +23,18 @@ export async function readEvents(tx: Transaction, input: Input): Promise<OutputO
   };
 }
 
-/** Without a bell that is heard, so often. */
-const lookMs = 1_000;
-
-/** Waits for a ring or a timer and looks, until there is news, the Task is over, the time is up or the caller has gone. */
+/** Waits until there is news, the Task is over, the time is up or the caller has gone. */
 export async function waitForNews(
   parts: Pick<TeamParts, 'database' | 'bell'>,
   input: Input,
   signal: AbortSignal,
 ): Promise<void> {
   if (input.wait_seconds === 0) return;
-  const until = performance.now() + input.wait_seconds * 1_000;
-  const ear = openEar();
-  // Listening comes before the first look, so that no ring falls between the two.
-  const stop = parts.bell.listen(bells.task(input.task_id), ear.ring);
-  signal.addEventListener('abort', ear.ring);
-  try {
-    while (!signal.aborted && !(await hasNews(parts, input))) {
-      const left = until - performance.now();
-      if (left <= 0) return;
-      await ear.heard(Math.min(left, lookMs));
-    }
-  } finally {
-    stop();
-    signal.removeEventListener('abort', ear.ring);
-  }
+  const atMostMs = input.wait_seconds * 1_000;
+  await waitAtBell(parts, input.task_id, () => hasNews(parts, input), { atMostMs, signal });
 }
 
 async function hasNews(parts: Pick<TeamParts, 'database'>, input: Input): Promise<boolean> {
   const head = await parts.database.first(taskSql.head, { task: input.task_id });
   return !head || head.event_seq > input.after || head.status === 'completed' || head.status === 'cancelled';
-}
-
-/** Remembers a ring that comes while nobody waits. */
-function openEar(): { ring(): void; heard(atMostMs: number): Promise<void> } {
-  let rung = false;
-  let wake: (() => void) | undefined;
-  return {
-    ring() {
-      rung = true;
-      wake?.();
-    },
-    async heard(atMostMs) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, atMostMs);
-      wake = resolve;
-      if (rung) resolve();
-      await promise;
-      clearTimeout(timer);
-      wake = undefined;
-      rung = false;
-    },
-  };
 }

@@ -21,6 +21,7 @@ import { viewRequests } from '../human-request/view-requests.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, TaskRow, TeamMemberRow } from '../rows.js';
 import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql, teamSql } from '../sql.js';
+import { steerActions } from '../steer/steer-actions.js';
 import { readUsage } from '../usage/read-usage.js';
 import { actionsOf } from './actions.js';
 import { activitiesOf, toldTypes } from './activities.js';
@@ -129,6 +130,7 @@ async function readTeam(
 ): Promise<View['team']> {
   const open = await tx.all(dispatchSql.open, { task: task.id });
   const updates = await tx.all(dispatchSql.latestCheckpoints, { task: task.id });
+  const steerable = await steerActions(tx, task);
   return team.map((row) => {
     const latest = assignments.findLast((assignment) => assignment.member === row.member);
     const atWork = latest !== undefined && open.some((dispatch) => dispatch.assignment === latest.id);
@@ -139,8 +141,14 @@ async function readTeam(
       state: memberState(task, latest, atWork),
       latest_update: updates.find((update) => update.member === row.member)?.summary ?? null,
       plan: latest?.plan ?? null,
+      steer_action: steerActionOf(steerable, row.member),
     };
   });
+}
+
+function steerActionOf(steerable: Awaited<ReturnType<typeof steerActions>>, member: string): { id: string } | null {
+  const action = steerable.find((each) => each.member === member);
+  return action === undefined ? null : { id: action.action_id };
 }
 
 function memberState(task: TaskRow, latest: AssignmentRow | undefined, atWork: boolean): z.output<typeof MemberState> {

@@ -9,6 +9,7 @@ import { addTaskOutput } from './task-output.js';
 import { addTaskDiff, addTaskPatch } from './task-patch.js';
 import { addTaskPush } from './task-push.js';
 import { addTaskStart } from './task-start.js';
+import { addTaskSteer } from './task-steer.js';
 import { addTaskWatch } from './task-watch.js';
 
 /** The commands of a Task that need files, git or patience; `task events` and `task control` are generated beside them. */
@@ -18,6 +19,7 @@ export function addTask(program: Command, frame: Frame): void {
   addTaskGet(program, frame);
   addTaskWatch(program, frame);
   addTaskAnswer(program, frame);
+  addTaskSteer(program, frame);
   addTaskControl(program, frame, 'pause');
   addTaskControl(program, frame, 'resume');
   addTaskControl(program, frame, 'cancel');

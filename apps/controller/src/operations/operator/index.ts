@@ -12,6 +12,7 @@ import { taskControlOperation } from './task-control.js';
 import { taskDiffOperation } from './task-diff.js';
 import { taskEventsOperation } from './task-events.js';
 import { taskGetOperation } from './task-get.js';
+import { taskMemberSteerOperation } from './task-member-steer.js';
 import { taskPushOperation } from './task-push.js';
 import { taskSearchOperation } from './task-search.js';
 import { taskStartOperation } from './task-start.js';
@@ -32,6 +33,7 @@ export const operatorOperations: readonly Operation<Services>[] = [
   taskGetOperation,
   taskSearchOperation,
   taskControlOperation,
+  taskMemberSteerOperation,
   taskEventsOperation,
   taskDiffOperation,
   taskPushOperation,

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { contract } from './contract.js';
+import { AuthoredId, TaskId } from './ids.js';
+import { limits } from './limits.js';
+import { prose, storable } from './text.js';
+
+export const taskMemberSteer = contract({
+  name: 'task_member_steer',
+  group: 'task',
+  summary: 'Say something to a member at work, into its running turn.',
+  input: z.strictObject({
+    task_id: TaskId,
+    member_id: AuthoredId,
+    /** `steer_action` of the member in the view that this follows from: other facts, nothing said (I16). */
+    action_id: storable(64),
+    message: prose(limits.steerMessage),
+  }),
+  output: z.strictObject({
+    member_id: z.string(),
+    /**
+     * delivered: the member has it. queued: it will be told while this turn lasts. uncertain: sent, and the session ended before it
+     * answered; it is not sent again by itself.
+     */
+    status: z.enum(['delivered', 'queued', 'uncertain']),
+  }),
+  errors: ['not_found', 'conflict'],
+  positional: ['task_id', 'member_id', 'message'],
+});
