@@ -11,6 +11,7 @@ const member = (member_id: string, parent_id: string | null, more: Partial<Membe
   state: 'not_started',
   latest_update: null,
   plan: null,
+  steer_action: null,
   ...more,
 });
 const plan = { steps: [{ step: 'Share it out', status: 'in_progress' as const }] };
