@@ -269,7 +269,10 @@ describe('step 1, exposure', () => {
   });
 
   it('shows a person what its role may do, and says so of the rest', async () => {
-    expect(await refusal({ name: 'shelf_put', principal: aPerson('viewer') })).toMatchObject({ code: 'not_allowed' });
+    expect(await refusal({ name: 'shelf_put', principal: aPerson('viewer') })).toMatchObject({
+      code: 'not_allowed',
+      hint: expect.stringContaining('the role operator'),
+    });
     expect(await refusal({ name: 'shelf_rule', principal: aPerson('operator') })).toMatchObject({
       code: 'not_allowed',
     });

@@ -182,7 +182,9 @@ class OpenGate<Services> implements Gate<Services> {
       exposure = exposureOf(operation, request, rows);
     }
     if (operation && exposure === 'offered') return { operation, rows };
-    throw this.refuse(request, 'exposure', new FarmError(exposure === 'not_allowed' ? exposure : 'not_available'));
+    const refusal =
+      operation && exposure === 'not_allowed' ? outOfRole(operation.access.role) : new FarmError('not_available');
+    throw this.refuse(request, 'exposure', refusal);
   }
 
   /** Step 2. */
@@ -386,6 +388,13 @@ function hasGone({ access }: Operation<unknown>, { signal }: Call<unknown>): boo
 /** A change that is made elsewhere: no rollback of ours takes it back. */
 function isOutside({ access, actsInPrepare }: Operation<unknown>): boolean {
   return access.class === 'mutate' && actsInPrepare;
+}
+
+/** To a person at its own door, who may know what there is (A3.11). */
+function outOfRole(role: string): FarmError {
+  return new FarmError('not_allowed', undefined, {
+    hint: `It takes the role ${role}; an admin gives roles with \`longshore person set-role\`.`,
+  });
 }
 
 function failed(error: unknown): never {

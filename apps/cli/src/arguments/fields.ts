@@ -28,14 +28,23 @@ const Document = z.looseObject({
 
 /** The fields of a contract's input, from the same schema that OpenAPI is made of. */
 export function argumentFields(contract: Pick<Contract, 'input'>): readonly ArgumentField[] {
-  const schema = z.toJSONSchema(contract.input, { io: 'input', target: 'draft-2020-12', unrepresentable: 'any' });
-  const { properties, required } = Document.parse(schema);
+  const { properties, required } = documentOf(contract);
   return Object.entries(properties).flatMap(([name, property]) => {
     const shape = shapeOf(property);
     if (shape === undefined) return [];
     return [{ name, flag: name.replaceAll('_', '-'), required: required.includes(name), ...shape }];
   });
 }
+
+/** The fields that fit in no word: they come with `--input` alone. */
+export function documentFields(contract: Pick<Contract, 'input'>): readonly string[] {
+  return Object.entries(documentOf(contract).properties).flatMap(([name, property]) =>
+    shapeOf(property) === undefined ? [name] : [],
+  );
+}
+
+const documentOf = ({ input }: Pick<Contract, 'input'>) =>
+  Document.parse(z.toJSONSchema(input, { io: 'input', target: 'draft-2020-12', unrepresentable: 'any' }));
 
 type FieldShape = Pick<ArgumentField, 'shape' | 'choices' | 'nullable'>;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { contract, FarmError, quotaSet, workerInvite } from '#contracts';
-import { argumentFields } from './fields.js';
+import { AgentId, contract, FarmError, quotaSet, workerInvite } from '#contracts';
+import { argumentFields, documentFields } from './fields.js';
 import { readInput } from './read-input.js';
 
 const everything = contract({
@@ -42,6 +42,7 @@ describe('arguments from a schema', () => {
       ['loud', 'boolean', false, false],
       ['until', 'number', false, true],
     ]);
+    expect(documentFields(everything)).toEqual(['deep']);
     expect(fields.find(({ name }) => name === 'colour')?.choices).toEqual(['red', 'blue']);
     expect(argumentFields(workerInvite).map(({ flag }) => flag)).toEqual([
       'pool',
@@ -81,6 +82,32 @@ describe('arguments from a schema', () => {
       ]),
     );
     expect(JSON.stringify(refusal)).not.toContain('secret');
+  });
+
+  it('says which form a value does not have, and that a choice is missing', () => {
+    const strict = contract({
+      name: 'thing_find',
+      summary: 'Find a thing.',
+      input: z.strictObject({
+        colour: z.enum(['red', 'blue']),
+        agent: AgentId,
+        kind: z.string().regex(/^[a-z]+$/),
+        since: z.iso.datetime({ offset: true }),
+      }),
+      output: z.strictObject({}),
+      positional: ['colour'],
+    });
+    const given = { agent: 'clerk', kind: 'A.b', since: 'yesterday' };
+    expect(() => readInput(strict, argumentFields(strict), given, undefined)).toThrow(
+      expect.objectContaining({
+        fields: [
+          { path: '<colour>', rule: 'is missing' },
+          { path: '--agent', rule: 'must be an id that begins with a_, not a name' },
+          { path: '--kind', rule: 'must have the form /^[a-z]+$/' },
+          { path: '--since', rule: 'must be a time such as 2026-01-31T08:00:00Z' },
+        ],
+      }),
+    );
   });
 
   it('names the bounds, and the flag of a field that a command fills in its own way', () => {

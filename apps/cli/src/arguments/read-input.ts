@@ -73,8 +73,30 @@ function boundOf(issue: z.core.$ZodIssue): string | undefined {
   const what = (origin: string): string => units[origin] ?? '';
   if (issue.code === 'too_small') return `must be at least ${issue.minimum}${what(issue.origin)}`;
   if (issue.code === 'too_big') return `must be at most ${issue.maximum}${what(issue.origin)}`;
-  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`;
+  if (issue.code === 'invalid_format') return formOf(issue);
+  if (issue.code === 'invalid_value')
+    return issue.input === undefined ? 'is missing' : `must be one of ${issue.values.map(String).join(', ')}`;
   return undefined;
 }
+
+/** An id of the farm, as `short` of the contracts makes its pattern. */
+const farmId = /^\/\^([a-z]+)_\[[^\]]+\]\{8\}\$\/[a-z]*$/;
+
+/** The form that it does not have: in words where there are some, else the pattern that the contract publishes. */
+function formOf({
+  format,
+  pattern,
+}: z.core.$ZodIssueInvalidStringFormat | { format: string; pattern?: string }): string {
+  const said = forms[format];
+  if (said !== undefined) return said;
+  const prefix = pattern === undefined ? undefined : farmId.exec(pattern)?.[1];
+  if (prefix !== undefined) return `must be an id that begins with ${prefix}_, not a name`;
+  return pattern === undefined ? `must have the form ${format}` : `must have the form ${pattern}`;
+}
+
+const forms: Readonly<Record<string, string>> = {
+  datetime: 'must be a time such as 2026-01-31T08:00:00Z',
+  uuid: 'must be a whole UUID, as the lists show it with --json',
+};
 
 const units: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };

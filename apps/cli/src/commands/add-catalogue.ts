@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import { commandWords } from '../arguments/command-words.js';
-import { type ArgumentField, argumentFields } from '../arguments/fields.js';
+import { type ArgumentField, argumentFields, documentFields } from '../arguments/fields.js';
 import { readInput } from '../arguments/read-input.js';
 import { type CatalogueEntry, catalogue } from '../catalogue.js';
 import { drawAnswer } from '../output/draw-answer.js';
@@ -22,7 +22,8 @@ export function addEntry(program: Command, frame: Frame, { contract, changes, co
   // Optional for commander: they may come with --input, and the schema tells what is missing.
   for (const field of positional) command.addArgument(argumentOf(field));
   for (const field of flagged) command.addOption(optionOf(field));
-  if (fields.length > 0) command.option('--input <file>', 'the whole input as JSON from a file, or `-` for stdin');
+  const others = documentFields(contract);
+  if (fields.length + others.length > 0) command.option('--input <file>', aboutInput(others));
   if (changes) {
     command.option('--yes', 'do it also where it would first only say what it would do (exit code 5)');
     command.option('--idempotency-key <key>', 'repeating the call with this key is no second act');
@@ -45,21 +46,30 @@ export function addEntry(program: Command, frame: Frame, { contract, changes, co
   });
 }
 
-function argumentOf({ name, choices, nullable }: ArgumentField): Argument {
-  const argument = new Argument(`[${name}]`);
+function argumentOf(field: ArgumentField): Argument {
+  const { name, choices, nullable } = field;
+  const argument = new Argument(`[${name}]`, aboutOf(field));
   return choices === undefined ? argument : argument.choices(orNone(choices, nullable));
+}
+
+function aboutInput(others: readonly string[]): string {
+  const only = others.length === 0 ? '' : `; only there: ${others.join(', ')}`;
+  return `the whole input as JSON from a file, or \`-\` for stdin${only}`;
 }
 
 const orNone = (choices: readonly string[], nullable: boolean) => (nullable ? [...choices, 'none'] : [...choices]);
 
-function optionOf(field: ArgumentField): Option {
-  const about = [
+function aboutOf(field: ArgumentField): string {
+  const parts = [
     field.required ? 'required' : '',
     field.shape === 'list' ? 'repeatable' : '',
     field.nullable ? '`none` for no value' : '',
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+function optionOf(field: ArgumentField): Option {
+  const about = aboutOf(field);
   if (field.shape === 'boolean') return new Option(`--${field.flag}`, about);
   const option = new Option(`--${field.flag} <${field.shape === 'list' ? 'value' : field.shape}>`, about);
   if (field.shape === 'list') {

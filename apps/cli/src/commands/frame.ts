@@ -39,6 +39,7 @@ const groups: Readonly<Record<string, string>> = {
   agent: 'Programs with a credential of their own: MCP clients that call operations and take jobs.',
   grant: 'What agents may call.',
   exposure: 'What is offered over MCP at all.',
+  approval: 'What agents have proposed, for a person to approve or refuse.',
   audit: 'Who called what, and the proof that nobody changed it.',
   person: 'The people of the farm and what they may do.',
   session: 'Where you are logged in.',

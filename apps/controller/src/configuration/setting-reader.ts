@@ -132,7 +132,9 @@ export class SettingReader {
   private alternatives(table: string): string {
     const keys = [...this.known].filter((key) => key.startsWith(`${table}.`)).map((key) => key.slice(table.length + 1));
     if (keys.length > 0) return `[${table}] has ${keys.join(', ')}`;
-    const tables = new Set([...this.known].map((key) => key.split('.')[0]));
+    const tables = new Set([...this.known].filter((key) => key.includes('.')).map((key) => key.split('.')[0])).add(
+      'plugins',
+    );
     return `the tables are ${[...tables].join(', ')}`;
   }
 }

@@ -24,7 +24,7 @@ export const persons = {
     const id = newPersonId();
     if (!(await tx.first(loginSql.createPerson, { id, name, role })))
       throw new FarmError('conflict', 'There is a person of this name', {
-        hint: 'Take another name; a disabled person comes back with person_enable.',
+        hint: 'Take another name; `longshore person enable` lets a disabled person in again.',
       });
     return await setUp(tx, { id, name, role });
   },

@@ -15,10 +15,10 @@ export async function diffTask(parts: TeamParts, input: InputOf<typeof taskDiff>
   const store = await storeOf(parts, task.id);
   const git = parts.gitLimits ?? {};
   const { total, additions, deletions } = await diffStat(store, line.base, line.head, { most: 0, limits: git });
-  const shown = await showDiff(store, line.base, line.head, {
+  const { text, truncated } = await showDiff(store, line.base, line.head, {
     stat: input.stat,
     maxBytes: limits.diffBytes,
     limits: git,
   });
-  return { ...ends, ...shown, files_changed: total, additions, deletions };
+  return { ...ends, text, truncated, files_changed: total, additions, deletions };
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
-import { type ForgeKind, type RepositoryCredential, repoAdd, taskPush } from '#contracts';
+import { type ForgeKind, type RepositoryCredential, repoAdd, taskDiff, taskPush } from '#contracts';
 import { aForge } from '../../../../test/support/forge-fake.js';
 import {
   anHttpsOrigin,
@@ -356,6 +356,7 @@ describe('what a Task made, as text', () => {
     const diff = await farm.teams.out.diff({ task_id: task, stat: false });
     expect(diff).toMatchObject({ base, commit, truncated: false, files_changed: 2, additions: 1, deletions: 1 });
     expect(diff.text).toContain('-one\n+two');
+    expect(taskDiff.output.parse(diff)).toEqual(diff);
     expect((await farm.teams.out.diff({ task_id: task, stat: true })).text).toContain('a.txt');
     const { path } = await farm.teams.roads.patch(task);
     const clone = join(tempDir('clone'), 'app');

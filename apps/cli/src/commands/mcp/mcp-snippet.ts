@@ -23,7 +23,7 @@ export function addMcpSnippet(program: Command, frame: Frame): void {
     const snippet = client.snippet(url, tokenVariable);
     screen.answer({ client: name, file: client.file, url, token_variable: tokenVariable, snippet });
     screen.show(snippet);
-    screen.say(`This belongs into ${client.file}.`);
+    screen.say(`This belongs in ${client.file}.`);
     screen.say(`${tokenVariable} holds the token: longshore service-token create <name> --audience mcp shows it once.`);
     screen.say('The farm answers at /mcp when longshore.toml says [api] mcp_enabled = true.');
   });

@@ -49,7 +49,7 @@ export function drawTask(view: TaskView, paint: Paint): string {
 export function drawRequests({ task_id, human_requests }: TaskView, paint: Paint): readonly string[] {
   const open = human_requests.filter(({ status }) => status === 'open');
   if (open.length === 0) return [];
-  const way = paint.dim(`longshore task answer ${task_id}${open.length > 1 ? ' <request>' : ''} answers`);
+  const way = paint.dim(`to answer: longshore task answer ${task_id}${open.length > 1 ? ' <request>' : ''}`);
   return [...open.map((request) => drawRequest(request, paint)), way];
 }
 

@@ -23,6 +23,7 @@ export function addTaskOutput(program: Command, frame: Frame): void {
     const asked = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
     const command_id = commandId ?? chosenOf(await client.call(taskGet, asked, { signal }));
     let cursor: string | undefined;
+    let isSilent = true;
     for (;;) {
       const page = await client.call(
         commandRunOutputRead,
@@ -34,7 +35,11 @@ export function addTaskOutput(program: Command, frame: Frame): void {
       if (!screen.json) surroundings.stdout.write(plainText(page.text));
       // one that has not begun has no place to go on from
       cursor = page.next_cursor ?? undefined;
-      if (isOver && endStates.has(page.state)) return;
+      isSilent &&= page.text === '';
+      if (isOver && endStates.has(page.state)) {
+        if (isSilent) screen.say('It said nothing.');
+        return;
+      }
       if (page.is_bounded) continue;
       if (follow === false) return;
       await pause(lookMs, undefined, { signal });

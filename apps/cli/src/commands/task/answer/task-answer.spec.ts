@@ -193,6 +193,6 @@ describe('task answer', () => {
     expect(stdout).toContain('Lead asks (input)  I need to know.');
     expect(stdout).toContain('  2  Right: past the mill  right');
     expect(stdout).toContain('until 2026-01-02T00:00:00Z, else: go left');
-    expect(stdout).toContain(`longshore task answer ${task} answers`);
+    expect(stdout).toContain(`to answer: longshore task answer ${task}`);
   });
 });
