@@ -185,6 +185,8 @@ export const jobHeartbeat = contract({
     worker: z.strictObject({
       drain: z.boolean(),
       paused: z.boolean(),
+      /** Newest `generation` of longshore.toml that is in force, to a worker alone: a machine sees that the farm's settings changed (P3). */
+      config_version: z.int().min(0).optional(),
       /** Set while the farm gives this worker nothing (H11). */
       quarantined: z.string().optional(),
     }),

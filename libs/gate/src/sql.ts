@@ -146,7 +146,12 @@ export const gateSql = {
    * What a worker says of itself. No row: another boot has the identity by now (D16).
    *  slots   at most the ceiling of its enrolment (H26)
    */
-  beat: statement<{ draining: boolean; paused: boolean; quarantine_reason: string | null }>(
+  beat: statement<{
+    draining: boolean;
+    paused: boolean;
+    quarantine_reason: string | null;
+    config_version: number;
+  }>(
     'gate.beat',
     `update worker
      set announced_labels = $labels, slots = least($slots::integer, slot_ceiling), busy = $busy, accounts = $accounts,
@@ -154,7 +159,8 @@ export const gateSql = {
          seen_at = (select farm_now()), seen_wall_at = clock_timestamp(),
          goodbye_at = case when $goodbye then (select farm_now()) else goodbye_at end
      where id = $id and boot = $boot
-     returning draining_at is not null as draining, paused_at is not null as paused, quarantine_reason`,
+     returning draining_at is not null as draining, paused_at is not null as paused, quarantine_reason,
+       coalesce((select generation from allowed_file), 0) as config_version`,
   ),
 
   pauseWorker: statement<unknown>(

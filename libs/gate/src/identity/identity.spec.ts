@@ -281,6 +281,15 @@ describe('a machine at fault', () => {
     expect(await fail(id, 't_4')).toBe(false);
   });
 
+  it('P3 hears with each beat which generation of the configuration is in force', async () => {
+    const { token } = await aWorker();
+    const heard = async () =>
+      (await identity.workers.recordBeat(database, await principalOf(token), report())).config_version;
+    expect(await heard()).toBe(0);
+    await database.run(statement('test.put_generation', `insert into allowed_file (generation, hash) values (7, 'x')`));
+    expect(await heard()).toBe(7);
+  });
+
   it('shows people why it takes no new work, as its last beat said', async () => {
     const { id, token } = await aWorker();
     const noteAfter = async (refuses?: string) => {

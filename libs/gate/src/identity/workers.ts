@@ -20,6 +20,8 @@ export interface BeatAnswer {
   readonly drain: boolean;
   readonly paused: boolean;
   readonly quarantined?: string;
+  /** Of a worker's beat alone. */
+  readonly config_version?: number;
 }
 
 const Accounts = z.array(AccountOffer).catch([]);
@@ -89,6 +91,7 @@ export class Workers {
     return {
       drain: row.draining,
       paused: row.paused,
+      config_version: row.config_version,
       ...(row.quarantine_reason !== null && { quarantined: row.quarantine_reason }),
     };
   }
