@@ -61,7 +61,7 @@ export interface FarmWorker {
   again(): Promise<FarmWorker>;
 }
 
-type TaskInput = Omit<InputOf<typeof taskStart>, 'workflow_id'>;
+type TaskInput = InputOf<typeof taskStart>;
 type TaskView = Awaited<ReturnType<Farm['task']>>;
 
 /** Takes the lead's name of the workflow for granted: one member, the scripted provider. */
