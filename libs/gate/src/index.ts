@@ -23,6 +23,7 @@ export { ensureFirstPerson, type FirstAdmin } from './identity/first-person.js';
 export { type Audience, type Authenticated, Identity, type MintNats } from './identity/identity.js';
 export type { Invitation } from './identity/join-tickets.js';
 export type { LoggedIn, LoginAttempt } from './identity/logins.js';
+export { networkOf } from './identity/network-of.js';
 export { requirePerson } from './identity/service-tokens.js';
 export type { BrowserSession } from './identity/sessions.js';
 export type { BeatAnswer, LiveWorker, Workers } from './identity/workers.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { FarmError } from '#contracts';
 import { beginGeneration, tickFarmClock } from '#store';
 import {
@@ -368,6 +368,20 @@ describe('what was proposed is what is done', () => {
     const { confirmation_token: again } = await north.propose('crate_send', { prefix: 'a' });
     expect(await north.codeOf('crate_send', { prefix: 'a' }, { token: again })).toBe('ran');
     expect(north.yard.runs).toEqual(['sent a']);
+  });
+
+  it('A6.17 tells of an effect outside that was begun and did not end well, and neither guesses nor acts again', async () => {
+    await farm.crates('torn', 1);
+    const { confirmation_token: token } = await north.propose('crate_send', { prefix: 'torn' });
+    const torn = jest.spyOn(north.yard.runs, 'push').mockImplementation(() => {
+      throw new Error('the wire broke');
+    });
+    expect(await north.codeOf('crate_send', { prefix: 'torn' }, { token })).toBe('internal');
+    torn.mockRestore();
+    const sent = north.yard.runs.length;
+    expect(await north.codeOf('crate_send', { prefix: 'torn' }, { token })).toBe('conflict');
+    expect(await north.codeOf('crate_send', { prefix: 'a' }, { token })).toBe('confirmation_invalid');
+    expect(north.yard.runs).toHaveLength(sent);
   });
 });
 

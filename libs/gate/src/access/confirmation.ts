@@ -130,10 +130,15 @@ export class Confirmations {
     return { receipt, bound };
   }
 
-  /** Who was answered before and lost the answer hears that it is done; everybody else the one refusal (A6.12, A6.17). */
+  /** Who was answered before and lost the answer hears that it is done, or was begun; everybody else the one refusal (A6.12, A6.17). */
   private async doneOrInvalid(receipt: ReceiptKey): Promise<FarmError> {
     const kept = await readReceipt(this.options.database, receipt);
     if (!kept.known) return invalid();
+    // An effect outside of our database that was announced, and whose end nobody told.
+    if (kept.reply === null)
+      return new FarmError('conflict', 'This was begun before; whether it was done is not known', {
+        hint: 'Look whether it was done. To do it again, call it without a token for a new proposal.',
+      });
     return new FarmError('already_done', undefined, { receipt: ConfirmedReceipt.parse(kept.reply) });
   }
 

@@ -1,6 +1,7 @@
 import { FarmError } from '#contracts';
 import type { Database, Queries } from '#store';
 import { loginSql } from '../login-sql.js';
+import { networkOf } from './network-of.js';
 
 /** What is tried: the first few cost nothing, each after that twice the wait of the one before, up to a most. */
 const rules = {
@@ -67,14 +68,4 @@ export class Attempts {
   private keyOf({ what, of }: Tried): string {
     return `${what}:${this.seal(`attempt\n${what}\n${what === 'address' ? networkOf(of) : of}`)}`;
   }
-}
-
-/** Whoever has one IPv6 address has its whole /64. */
-function networkOf(address: string): string {
-  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
-  const [head = '', tail] = address.split('::');
-  const left = head.split(':').filter((group) => group !== '');
-  const right = (tail ?? '').split(':').filter((group) => group !== '');
-  const zeros = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0');
-  return [...left, ...zeros, ...right].slice(0, 4).join(':');
 }

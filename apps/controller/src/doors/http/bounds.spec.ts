@@ -40,6 +40,17 @@ describe('how often one may call', () => {
     expect((await farm.admin.ask('queue_list', {})).status).toBe(200);
     await farm.close();
   });
+
+  it('counts the addresses of one network of IPv6 as one, since one machine has them all', async () => {
+    const farm = await aController({ api: { signInsPerMinute: 5 }, trustedProxies: ['127.0.0.1'] });
+    const statusFrom = async (address: string) =>
+      (await farm.fetch('/v1/token', post({ guess: 1 }, { 'x-forwarded-for': address }))).status;
+    const tries = [];
+    for (let n = 1; n <= 7; n += 1) tries.push(await statusFrom(`2001:db8:0:1::${n}`));
+    expect(tries).toEqual([422, 422, 422, 422, 422, 429, 429]);
+    expect([await statusFrom('2001:db8:0:2::1'), await statusFrom('192.0.2.1')]).toEqual([422, 422]);
+    await farm.close();
+  });
 });
 
 describe('what a browser is told', () => {

@@ -1,7 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FarmError } from '#contracts';
-import type { Principal } from '#gate';
+import { networkOf, type Principal } from '#gate';
 
 type Limiter = ReturnType<FastifyInstance['createRateLimit']>;
 
@@ -24,7 +24,7 @@ export class CallLimits {
     const { callsPerMinute, signInsPerMinute } = this.most;
     instance.register(rateLimit, { global: false });
     instance.after(() => {
-      const keyGenerator = (request: FastifyRequest) => this.keys.get(request) ?? request.ip;
+      const keyGenerator = (request: FastifyRequest) => this.keys.get(request) ?? networkOf(request.ip);
       const limiter = (max: number) => instance.createRateLimit({ max, timeWindow: minute, keyGenerator });
       if (callsPerMinute > 0) this.byPrincipal = limiter(callsPerMinute);
       if (signInsPerMinute > 0) this.byAddress = limiter(signInsPerMinute);
