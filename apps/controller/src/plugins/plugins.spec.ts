@@ -2,9 +2,11 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { auditList, pluginList } from '#contracts';
+import { agentCreate, auditList, exposureSet, grantAdd, pluginList } from '#contracts';
 import { type Answer, aController, codeOf, type TestController } from '../../../../test/support/a-controller.js';
 import { buildOnce } from '../../../../test/support/build.js';
+import { agentToken, postMessage, toolResultOf } from '../../../../test/support/mcp-client.js';
+import { modern } from '../../../../test/support/mcp-messages.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
 import type { PluginSettings } from '../configuration/settings.js';
@@ -288,5 +290,19 @@ describe('a plugin', () => {
     );
     expect(markdown).toBe('## 1.0\n\n### New\n\n- see more (abcdef01)');
     expect(codeOf(await ask('changelog.draft', { title: 1 }))).toBe('invalid_input');
+  });
+
+  it('A11.7 has what it says that it would do fenced like its answers, where an agent reads it', async () => {
+    const agent = await farm.admin.call(agentCreate, { name: 'Writer', kinds: ['mail'] });
+    await farm.admin.call(exposureSet, { target: 'changelog.append', offered: 'on' }, { confirm: true });
+    await farm.admin.call(grantAdd, { agent: agent.agent_id, target: 'changelog.append' }, { confirm: true });
+    const { headers, body } = modern('tools/call', { name: 'changelog.append', arguments: { markdown: '## 1.0' } });
+    const answer = await postMessage(`${farm.url}/mcp/agent`, await agentToken(farm, agent), body, headers);
+    const { proposal } = z
+      .object({ kind: z.literal('proposal'), proposal: z.object({ summary: z.string() }) })
+      .parse(toolResultOf(answer).structuredContent);
+    expect(proposal.summary).toMatch(
+      /^<<outside-text \w{16}>>\nThe plugin changelog says: .*\n<<\/outside-text \w{16}>>$/s,
+    );
   });
 });

@@ -46,7 +46,8 @@ export async function callTool(
   } catch (error) {
     const failure = error instanceof FarmError ? error : new FarmError('internal');
     if (failure.code === 'not_available') throw new ProtocolError(rpc.invalidParams, notAvailable);
-    return refusalOf(namingReserved(failure, input), mostBytes);
+    const isPlugins = registry.find(name)?.access.plugin !== undefined;
+    return refusalOf(namingReserved(failure, input), { mostBytes, isPlugins });
   }
 }
 

@@ -9,7 +9,7 @@ export const statusOperation = operation(
   status,
   { catalogue: 'operator', class: 'read', ceiling: 'on' },
   {
-    async run(_input, _, { services }, tx) {
+    async run(_input, _, { services, door }, tx) {
       const [farm, workers, jobs, tasks, accounts, ofTasks, approvals] = await Promise.all([
         readFarm(tx),
         services.identity.workers.list(tx),
@@ -17,7 +17,8 @@ export const statusOperation = operation(
         services.teams.tasks.counts(tx),
         services.queue.accounts(tx),
         services.teams.tasks.attention(tx, limits.pageMax),
-        listApprovals(tx, { state: 'pending', limit: limits.pageMax }),
+        // What others have asked for names operations that an agent may not know of (A5.5).
+        door === 'mcp' ? [] : listApprovals(tx, { state: 'pending', limit: limits.pageMax }),
       ]);
       const here = workers.filter(({ state }) => state !== 'silent' && state !== 'gone');
       return {

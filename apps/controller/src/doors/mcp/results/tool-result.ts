@@ -18,11 +18,18 @@ export function resultOf(output: unknown, { walk, mostBytes }: Shaping): CallToo
   return told({ kind: 'result', result }, fence, mostBytes);
 }
 
+interface Refusing {
+  readonly mostBytes: number;
+  /** What the call would do is said by a plugin, in words from outside (A11.7). */
+  readonly isPlugins?: boolean;
+}
+
 /** A refusal that says what the call would do is a result like any other; every other refusal is an error of the tool. */
-export function refusalOf(error: FarmError, mostBytes: number): CallToolResult {
+export function refusalOf(error: FarmError, { mostBytes, isPlugins = false }: Refusing): CallToolResult {
   const fence = new Fence();
   if (error.code === 'confirmation_required') {
-    const { summary = error.detail, changes = [], count = changes.length, ...rest } = error.proposal ?? {};
+    const { summary: said = error.detail, changes = [], count = changes.length, ...rest } = error.proposal ?? {};
+    const summary = isPlugins ? fence.around(said) : said;
     const fenced = everyText(changes, (text) => fence.around(text));
     return told({ kind: 'proposal', proposal: { summary, changes: fenced, count, ...rest } }, fence, mostBytes);
   }
