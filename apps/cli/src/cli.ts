@@ -17,7 +17,9 @@ import { addTask } from './commands/task/add-task.js';
 import { addUp } from './commands/up.js';
 import { addWorker } from './commands/worker.js';
 import { addWorkerLogin } from './commands/worker-login.js';
+import { addWorkflowExport } from './commands/workflow-export.js';
 import { addWorkflowImport } from './commands/workflow-import.js';
+import { addWorkflowSchema } from './commands/workflow-schema.js';
 import { failureOf, tellFailure } from './output/failure.js';
 import { openScreen, type Surroundings } from './output/screen.js';
 import { productVersion } from './product-version.js';
@@ -72,6 +74,8 @@ function buildProgram(frame: Frame): Command {
   addCatalogue(program, frame);
   addAuditVerify(program, frame);
   addWorkflowImport(program, frame);
+  addWorkflowExport(program, frame);
+  addWorkflowSchema(program, frame);
   addCompletion(program, frame);
   return program;
 }

@@ -17,6 +17,7 @@ import {
   steersMigration,
   teamsMigration,
   usageMigration,
+  workflowDraftsMigration,
 } from '#teams';
 
 /** The whole schema, step by step. */
@@ -37,5 +38,6 @@ export const migrations: readonly Migration[] = [
   personsMigration,
   auditSealMigration,
   memberRunsMigration,
+  workflowDraftsMigration,
   steersMigration,
 ];

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { limits } from './limits.js';
 
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz';
 
@@ -35,8 +36,13 @@ export const Epoch = z.int().min(1);
 export const AuthoredId = z
   .string()
   .min(1)
-  .max(128)
+  .max(limits.workflowId)
   .regex(/^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/);
+const long = (prefix: string) => z.string().regex(new RegExp(`^${prefix}[0-9a-f]{24}$`));
+/** A draft of a workflow; one version of it; what undoes the change that made that version. */
+export const DraftId = long('workflow-draft\\.');
+export const DraftEtag = long('wd-');
+export const UndoReceiptId = long('workflow-undo\\.');
 /** A machine label: `gpu`, `os:linux`, `host:payroll`. */
 export const Label = z
   .string()
@@ -60,3 +66,7 @@ export const newServiceId = (): string => shortId('v');
 export const newApprovalId = (): string => shortId('ap');
 export const newAgentId = (): string => shortId('a');
 export const newId = (): string => randomUUID();
+const longToken = (): string => randomBytes(12).toString('hex');
+export const newDraftId = (): string => `workflow-draft.${longToken()}`;
+export const newDraftEtag = (): string => `wd-${longToken()}`;
+export const newUndoReceiptId = (): string => `workflow-undo.${longToken()}`;

@@ -71,6 +71,8 @@ export {
   AuthoredId,
   BootId,
   CommandId,
+  DraftEtag,
+  DraftId,
   Epoch,
   JobId,
   Label,
@@ -79,11 +81,14 @@ export {
   newAgentId,
   newApprovalId,
   newCommandId,
+  newDraftEtag,
+  newDraftId,
   newId,
   newPersonId,
   newServiceId,
   newSessionId,
   newTaskId,
+  newUndoReceiptId,
   newWorkerId,
   ObjectId,
   PersonId,
@@ -92,6 +97,7 @@ export {
   SessionId,
   Sha256,
   TaskId,
+  UndoReceiptId,
   WorkerId,
 } from './ids.js';
 export {
@@ -183,7 +189,7 @@ export { PluginView, pluginList } from './plugins.js';
 export { Policy, policySet, policyShow } from './policy.js';
 export { problemTypes } from './problems.js';
 export { Change, ConfirmedReceipt, type Preview, Proposal } from './proposal.js';
-export { addChild, MemberPatch, NewMember, ReplanResult, removeChild, updateChild } from './replan.js';
+export { addChild, MemberChange, MemberPatch, NewMember, ReplanResult, removeChild, updateChild } from './replan.js';
 export {
   EgressHost,
   GitRef,
@@ -247,11 +253,28 @@ export {
   workerResume,
 } from './workers.js';
 export {
+  ExtensionMode,
+  efforts,
   HumanRequestKind,
   MemberCapabilities,
   MemberProvider,
   ProviderKind,
+  sandboxPairs,
   WorkflowDocument,
   WorkflowMember,
 } from './workflow-document.js';
-export { WorkflowIssue, workflowGet, workflowImport, workflowSearch } from './workflows.js';
+export {
+  DraftEdit,
+  DraftRef,
+  workflowAuthoringOptions,
+  workflowDraftCreate,
+  workflowDraftDiscard,
+  workflowDraftEdit,
+  workflowDraftPublish,
+  workflowDraftUndo,
+  workflowDraftValidate,
+  workflowRemove,
+} from './workflow-drafts.js';
+export { workflowSchema, workflowSchemaPath } from './workflow-schema.js';
+export { workflowText } from './workflow-text.js';
+export { LibraryState, WorkflowIssue, workflowGet, workflowImport, workflowSearch } from './workflows.js';

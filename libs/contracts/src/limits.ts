@@ -114,6 +114,7 @@ export const limits = {
   workflowId: 128,
   workflowDescription: 1024,
   workflowNote: 8192,
+  memberTitle: 255,
   memberProse: 16_384,
   lanesPerTask: 32,
   retriesPerAssignment: 1,

@@ -7,7 +7,7 @@ import { prose } from './text.js';
 import { MemberCapabilities, MemberProvider } from './workflow-document.js';
 
 const fields = {
-  title: outsideText(prose(255)).optional(),
+  title: outsideText(prose(limits.memberTitle)).optional(),
   description: outsideText(prose(limits.memberProse)).optional(),
   instruction: outsideText(prose(limits.memberProse)).optional(),
   provider: MemberProvider.optional(),
@@ -27,7 +27,7 @@ export const NewMember: z.ZodType<NewMember> = z.strictObject({
 });
 
 const patchFields = {
-  title: outsideText(prose(255)).nullable().optional(),
+  title: outsideText(prose(limits.memberTitle)).nullable().optional(),
   description: outsideText(prose(limits.memberProse)).nullable().optional(),
   instruction: outsideText(prose(limits.memberProse)).nullable().optional(),
   provider: MemberProvider.nullable().optional(),
@@ -35,6 +35,9 @@ const patchFields = {
   capabilities: MemberCapabilities.nullable().optional(),
 };
 const PatchFields = z.strictObject(patchFields);
+/** What changes of one member alone: a field that is not named stays, null clears it. */
+export const MemberChange = PatchFields;
+export type MemberChange = z.output<typeof MemberChange>;
 
 /**
  * What changes: a field that is not named stays, null clears it. Listed children are changed where they name an id of a direct

@@ -4,7 +4,7 @@ import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
 import { prose } from './text.js';
 
-const sandboxPairs = ['read_only/deny', 'workspace_write/deny', 'workspace_write/allow', 'full_access/allow'];
+export const sandboxPairs = ['read_only/deny', 'workspace_write/deny', 'workspace_write/allow', 'full_access/allow'];
 
 /** What a member's sessions may do: rungs of the sandbox, and whether the network is there at all. */
 export const AuthoredSandbox = z
@@ -16,7 +16,7 @@ export const AuthoredSandbox = z
 /** inherit: what the repository brings for agents is read: CLAUDE.md, AGENTS.md, skills, .mcp.json. */
 export const ExtensionMode = z.enum(['inherit', 'isolated']);
 
-const efforts = {
+export const efforts = {
   claude: ['low', 'medium', 'high', 'xhigh', 'max'],
   codex: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
 } as const;
@@ -64,14 +64,15 @@ export type MemberCapabilities = z.output<typeof MemberCapabilities>;
 
 const memberFields = {
   id: AuthoredId,
-  title: outsideText(prose(255)).optional(),
+  title: outsideText(prose(limits.memberTitle)).optional(),
   description: outsideText(prose(limits.memberProse)).optional(),
   instruction: outsideText(prose(limits.memberProse)).optional(),
   provider: MemberProvider.optional(),
   capabilities: MemberCapabilities.optional(),
 };
 
-const MemberFields = z.strictObject(memberFields);
+/** One member without those below it. */
+export const MemberFields = z.strictObject(memberFields);
 
 /** A responsibility and those below it. */
 export type WorkflowMember = z.output<typeof MemberFields> & {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { contract } from './contract.js';
-import { AuthoredId } from './ids.js';
+import { AuthoredId, DraftEtag, DraftId } from './ids.js';
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
 import { storable } from './text.js';
-import { WorkflowDocument } from './workflow-document.js';
+import { MemberFields, WorkflowDocument } from './workflow-document.js';
+import { DraftRef } from './workflow-drafts.js';
 
 /** One thing wrong with a workflow document, where a person finds it. */
 export const WorkflowIssue = z.strictObject({
+  /** Null: the document is not a text. */
   line: z.int().nullable(),
   column: z.int().nullable(),
   /** JSON pointer into the document; authored ids may stand in it, prose never. */
@@ -36,38 +38,104 @@ export const workflowImport = contract({
   positional: ['document'],
 });
 
+export const LibraryState = z.enum(['draft', 'published', 'published_with_draft']);
+/** Who wrote what is published: it came with the farm, or people did. */
+const Provenance = z.enum(['starter', 'user']);
+
+const library = {
+  workflow_id: AuthoredId,
+  state: LibraryState,
+  provenance: Provenance,
+  description: outsideText(z.string()),
+  members: z.int(),
+  /** Null while nothing is published. */
+  revision_no: z.int().nullable(),
+  published_at: z.string().nullable(),
+  /** When it was last published, or its draft last changed. */
+  updated_at: z.string(),
+};
+
 export const workflowSearch = contract({
   name: 'workflow_search',
-  summary: 'Published workflows.',
+  summary: 'The workflows of the library, published ones and drafts.',
   input: z.strictObject({
+    /** Words of the id or the description. */
     query: storable(256).optional(),
+    state: LibraryState.optional(),
     limit: z.int().min(1).max(limits.pageMax).default(50),
     cursor: z.string().max(256).optional(),
   }),
   output: z.strictObject({
-    items: z.array(
-      z.strictObject({
-        workflow_id: AuthoredId,
-        description: outsideText(z.string()),
-        revision_no: z.int(),
-        members: z.int(),
-        published_at: z.string(),
-      }),
-    ),
+    items: z.array(z.strictObject(library)),
     next_cursor: z.string().nullable(),
   }),
 });
 
+const OneMember = z.strictObject({
+  member: MemberFields,
+  /** In order; null: the document names none, which is not the same as an empty list. */
+  child_ids: z.array(AuthoredId).nullable(),
+});
+
+const Selection = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('catalog'),
+    should_include_revisions: z.boolean().default(true),
+    revision_cursor: z.string().max(256).optional(),
+    revision_limit: z.int().min(1).max(limits.pageMax).default(20),
+  }),
+  z.strictObject({
+    kind: z.literal('published'),
+    revision_no: z.int32().min(1).optional(),
+    member_id: AuthoredId.optional(),
+  }),
+  z.strictObject({
+    kind: z.literal('draft'),
+    draft_id: DraftId.optional(),
+    /** Of the version that is wanted; absent: whatever stands now. */
+    etag: DraftEtag.optional(),
+    member_id: AuthoredId.optional(),
+  }),
+]);
+
+const published = { workflow_id: AuthoredId, revision_no: z.int(), published_at: z.string() };
+
 export const workflowGet = contract({
   name: 'workflow_get',
-  summary: 'A workflow, as published.',
-  input: z.strictObject({ workflow_id: AuthoredId, revision_no: z.int32().min(1).optional() }),
-  output: z.strictObject({
+  summary: 'A workflow: as published, its draft, or what the library knows of it.',
+  input: z.strictObject({
     workflow_id: AuthoredId,
-    revision_no: z.int(),
-    document: WorkflowDocument,
-    published_at: z.string(),
+    /** Absent: the published one. For the selection `published`, which is meant when none is named. */
+    revision_no: z.int32().min(1).optional(),
+    selection: Selection.optional(),
   }),
-  errors: ['not_found'],
+  output: z.union([
+    z.strictObject({ ...published, document: WorkflowDocument }),
+    z.strictObject({ ...published, ...OneMember.shape }),
+    z.strictObject({ workflow_id: AuthoredId, draft: DraftRef, document: WorkflowDocument }),
+    z.strictObject({ workflow_id: AuthoredId, draft: DraftRef, ...OneMember.shape }),
+    z.strictObject({
+      ...library,
+      draft: DraftRef.nullable(),
+      actions: z.array(z.enum(['edit', 'start_run', 'remove'])),
+      /** Newest first; null when they were not asked for. */
+      revisions: z
+        .strictObject({
+          items: z.array(
+            z.strictObject({
+              revision_no: z.int(),
+              provenance: Provenance,
+              members: z.int(),
+              published_at: z.string(),
+              /** The one that Tasks get that name none. */
+              current: z.boolean(),
+            }),
+          ),
+          next_cursor: z.string().nullable(),
+        })
+        .nullable(),
+    }),
+  ]),
+  errors: ['not_found', 'conflict'],
   positional: ['workflow_id'],
 });

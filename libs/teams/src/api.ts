@@ -28,8 +28,16 @@ import type {
   taskSearch,
   taskStart,
   updateChild,
+  workflowAuthoringOptions,
+  workflowDraftCreate,
+  workflowDraftDiscard,
+  workflowDraftEdit,
+  workflowDraftPublish,
+  workflowDraftUndo,
+  workflowDraftValidate,
   workflowGet,
   workflowImport,
+  workflowRemove,
   workflowSearch,
 } from '#contracts';
 import type { Kind, Machine } from '#jobs';
@@ -83,7 +91,40 @@ export interface Teams {
     /** Keeps its current revision what it is; nothing where there is none. */
     lock(tx: Transaction, workflow: string): Promise<void>;
     search(tx: Transaction, input: InputOf<typeof workflowSearch>): Promise<OutputOf<typeof workflowSearch>>;
+    /** @throws not_found, conflict (the draft is at another etag) */
     get(tx: Transaction, input: InputOf<typeof workflowGet>): Promise<OutputOf<typeof workflowGet>>;
+    options(tx: Transaction): Promise<OutputOf<typeof workflowAuthoringOptions>>;
+    /** @throws not_found */
+    remove(tx: Transaction, input: InputOf<typeof workflowRemove>): Promise<OutputOf<typeof workflowRemove>>;
+    previewRemoval(tx: Transaction, input: InputOf<typeof workflowRemove>): Promise<Preview>;
+  };
+  /** Each of them: not_found for a draft that is gone, conflict for another version than the one that is shown (I16). */
+  readonly drafts: {
+    lock(tx: Transaction, draft: string): Promise<void>;
+    lockBeginning(tx: Transaction, input: InputOf<typeof workflowDraftCreate>): Promise<void>;
+    /** @throws also invalid_input, too_large */
+    begin(tx: Transaction, input: InputOf<typeof workflowDraftCreate>): Promise<OutputOf<typeof workflowDraftCreate>>;
+    previewBeginning(tx: Transaction, input: InputOf<typeof workflowDraftCreate>): Promise<Preview>;
+    /** @throws also illegal_state, budget_exhausted, too_large */
+    edit(tx: Transaction, input: InputOf<typeof workflowDraftEdit>): Promise<OutputOf<typeof workflowDraftEdit>>;
+    previewEdit(tx: Transaction, input: InputOf<typeof workflowDraftEdit>): Promise<Preview>;
+    undo(tx: Transaction, input: InputOf<typeof workflowDraftUndo>): Promise<OutputOf<typeof workflowDraftUndo>>;
+    previewUndo(tx: Transaction, input: InputOf<typeof workflowDraftUndo>): Promise<Preview>;
+    discard(
+      tx: Transaction,
+      input: InputOf<typeof workflowDraftDiscard>,
+    ): Promise<OutputOf<typeof workflowDraftDiscard>>;
+    previewDiscard(tx: Transaction, input: InputOf<typeof workflowDraftDiscard>): Promise<Preview>;
+    validate(
+      tx: Transaction,
+      input: InputOf<typeof workflowDraftValidate>,
+    ): Promise<OutputOf<typeof workflowDraftValidate>>;
+    /** @throws also invalid_workflow */
+    publish(
+      tx: Transaction,
+      input: InputOf<typeof workflowDraftPublish>,
+    ): Promise<OutputOf<typeof workflowDraftPublish>>;
+    previewPublication(tx: Transaction, input: InputOf<typeof workflowDraftPublish>): Promise<Preview>;
   };
   /** What an admin lets workflows and Tasks ask for at most. */
   readonly policy: {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FarmError } from '#contracts';
+import { FarmError, isStorable } from '#contracts';
 
 const Cursor = z.tuple([z.string(), z.string()]);
 
@@ -11,7 +11,7 @@ export function encodeCursor(list: string, place: string): string {
 /** @throws invalid_input */
 export function decodeCursor(list: string, cursor: string): string {
   const read = Cursor.safeParse(parsed(Buffer.from(cursor, 'base64url').toString()));
-  if (read.success && read.data[0] === list) return read.data[1];
+  if (read.success && read.data[0] === list && isStorable(read.data[1])) return read.data[1];
   throw new FarmError('invalid_input', 'The cursor is not one of this list.', {
     hint: 'Start again without a cursor.',
   });

@@ -8,6 +8,7 @@ export { commandRunsMigration } from './migrations/0007-command-runs.js';
 export { pushesMigration } from './migrations/0008-pushes.js';
 export { policyMigration } from './migrations/0016-policy.js';
 export { memberRunsMigration } from './migrations/0022-member-runs.js';
+export { workflowDraftsMigration } from './migrations/0023-workflow-drafts.js';
 export { steersMigration } from './migrations/0024-steers.js';
 export { openTeams } from './open-teams.js';
 export type { TeamParts } from './parts.js';

@@ -42,8 +42,22 @@ import { retestLanes } from './task/retest-lanes.js';
 import { searchTasks } from './task/search-tasks.js';
 import { previewStart, startTask } from './task/start-task.js';
 import { joinWaves } from './wave/join-waves.js';
-import { getWorkflow, importWorkflow, lockImport, previewImport, searchWorkflows } from './workflow/catalogue.js';
+import { readAuthoringOptions } from './workflow/authoring-options.js';
+import { beginDraft, lockBeginning, previewBeginning } from './workflow/begin-draft.js';
+import { importWorkflow, lockImport, previewImport, searchWorkflows } from './workflow/catalogue.js';
+import {
+  discardDraft,
+  editDraft,
+  previewDiscard,
+  previewEdit,
+  previewUndo,
+  undoDraft,
+} from './workflow/change-draft.js';
+import { lockDraft } from './workflow/draft-store.js';
+import { getWorkflow } from './workflow/get-workflow.js';
 import { lockWorkflow } from './workflow/publish.js';
+import { previewDraftPublication, publishDraft, validateDraft } from './workflow/publish-draft.js';
+import { previewWorkflowRemoval, removeWorkflow } from './workflow/remove-workflow.js';
 import { insertStarters } from './workflow/starters.js';
 
 /** The team runtime over its parts. Open the queue with `dispatchKind` next. */
@@ -61,6 +75,26 @@ export function openTeams(parts: TeamParts): Teams {
       lock: lockWorkflow,
       search: searchWorkflows,
       get: getWorkflow,
+      options: (tx) => readAuthoringOptions(parts, tx),
+      remove: removeWorkflow,
+      previewRemoval: previewWorkflowRemoval,
+    },
+    drafts: {
+      async lock(tx, draft) {
+        await lockDraft(tx, draft);
+      },
+      lockBeginning,
+      begin: beginDraft,
+      previewBeginning,
+      edit: editDraft,
+      previewEdit,
+      undo: undoDraft,
+      previewUndo,
+      discard: discardDraft,
+      previewDiscard,
+      validate: (tx, input) => validateDraft(parts, tx, input),
+      publish: (tx, input) => publishDraft(parts, tx, input),
+      previewPublication: previewDraftPublication,
     },
     policy: {
       show: showPolicy,

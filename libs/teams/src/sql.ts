@@ -32,55 +32,7 @@ const goesOn = `(exists (select from dispatch d where d.assignment = a.id and d.
 /** The same, or it waits for its children: nothing is to be opened for it. */
 const goesOnOrWaits = `(${goesOn} or exists (select from wave w where w.assignment = a.id and w.status = 'open'))`;
 
-/** All hand-written SQL of the team runtime. It reads `job` beside `dispatch`, whose id it shares, and writes none of it. */
-export const workflowSql = {
-  ensure: statement<{ id: string }>(
-    'teams.workflow_ensure',
-    `insert into workflow (id) values ($id) on conflict do nothing`,
-  ),
-  /** Publications of one workflow come one after another, so that numbers have no gaps and the same content meets itself. */
-  lock: statement<{ id: string }>('teams.workflow_lock', `select id from workflow where id = $id for update`),
-  revisionOf: statement<{ revision_no: number }>(
-    'teams.workflow_revision_of',
-    `select revision_no from workflow_revision where workflow = $id and content_hash = $hash and provenance = $provenance`,
-  ),
-  addRevision: statement<{ revision_no: number }>(
-    'teams.workflow_add_revision',
-    `insert into workflow_revision (workflow, revision_no, content, content_hash, provenance, members)
-     select $id, coalesce(max(revision_no), 0) + 1, $content::jsonb, $hash, $provenance, $members
-     from workflow_revision where workflow = $id
-     returning revision_no`,
-  ),
-  /** Never backwards, also when the wall clock is set back. */
-  select: statement<{ id: string }>(
-    'teams.workflow_select',
-    `update workflow set current_revision_no = $revision_no, updated_at = greatest(updated_at, clock_timestamp()) where id = $id`,
-  ),
-  search: statement<{
-    workflow_id: string;
-    description: string;
-    revision_no: number;
-    members: number;
-    published_at: Date;
-  }>(
-    'teams.workflow_search',
-    `select w.id as workflow_id, r.content->>'description' as description, r.revision_no, r.members, w.updated_at as published_at
-     from workflow w join workflow_revision r on r.workflow = w.id and r.revision_no = w.current_revision_no
-     where w.id > $after and ($query::text is null or position(lower($query) in lower(w.id || ' ' || (r.content->>'description'))) > 0)
-     order by w.id limit $limit`,
-  ),
-  get: statement<{ workflow_id: string; revision_no: number; content: unknown; published_at: Date }>(
-    'teams.workflow_get',
-    `select w.id as workflow_id, r.revision_no, r.content, r.created_at as published_at
-     from workflow w join workflow_revision r on r.workflow = w.id and r.revision_no = coalesce($revision_no, w.current_revision_no)
-     where w.id = $id`,
-  ),
-  note: statement<{ note: string | null }>(
-    'teams.workflow_note',
-    `select content->>'note' as note from workflow_revision where workflow = $id and revision_no = $revision_no`,
-  ),
-} as const;
-
+/** Hand-written SQL of the team runtime. It reads `job` beside `dispatch`, whose id it shares, and writes none of it. */
 export const taskSql = {
   lock: statement<TaskRow>('teams.task_lock', `select ${taskColumns} from task where id = $task for update`),
   lockOnly: statement<{ id: string }>('teams.task_lock_only', `select id from task where id = $task for update`),

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { getCurrentContext, OutputOf } from '#contracts';
 import { type Queries, sentTogether } from '#store';
 import type { AssignmentRow, Continuation, Pins, TaskRow, TeamMemberRow } from '../rows.js';
-import { teamSql, workflowSql } from '../sql.js';
+import { teamSql } from '../sql.js';
 import { steerSql } from '../steer-sql.js';
+import { workflowSql } from '../workflow-sql.js';
 import { availableOf, type DirectTeammate, directTeam, proseOf } from './direct-team.js';
 import { capabilitiesOf, ceilingOf } from './exposure.js';
 

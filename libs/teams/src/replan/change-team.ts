@@ -1,6 +1,8 @@
-import { FarmError, limits, type MemberPatch, type NewMember } from '#contracts';
+import { FarmError, type MemberChange, type MemberPatch, type NewMember } from '#contracts';
 import type { BodyOf } from '../handover/handover-body.js';
 import type { MemberConfiguration, TeamMemberRow } from '../rows.js';
+import { definedFields, patchedFields } from '../workflow/member-fields.js';
+import { refuseOversize } from '../workflow/tree-rules.js';
 
 /** A member of a team to come. Ids of configuration and branch are new where they changed. */
 export interface PlannedMember {
@@ -138,7 +140,7 @@ class TeamDraft {
       throw new FarmError('illegal_state', 'This would change nothing.', { hint: 'Name what is to be different.' });
     this.refreshBases();
     const team = [...this.members.values()].sort((a, b) => a.depth - b.depth || a.position - b.position);
-    checkTree(team, (id) => this.childrenOf(id).length);
+    refuseOversize(team.map(({ member, depth }) => ({ depth, children: this.childrenOf(member).length })));
     const { created, updated, removed, touched } = this;
     return { team, created, updated, removed, touched: [...touched] };
   }
@@ -176,32 +178,14 @@ class TeamDraft {
 }
 
 /** Omitted: stays. Null: cleared. */
-function patched(configuration: MemberConfiguration, patch: Omit<MemberPatch, 'children'>): MemberConfiguration {
-  const { id, title, description, instruction, provider, capabilities } = { ...configuration, ...patch };
-  return {
-    id,
-    ...defined({ title }),
-    ...defined({ description }),
-    ...defined({ instruction }),
-    ...defined({ provider }),
-    ...defined({ capabilities }),
-  };
-}
-
-function defined<Fields extends object>(fields: Fields): { [Key in keyof Fields]?: NonNullable<Fields[Key]> } {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
-  return Object.fromEntries(entries) as { [Key in keyof Fields]?: NonNullable<Fields[Key]> };
+function patched(configuration: MemberConfiguration, patch: MemberChange): MemberConfiguration {
+  return { id: configuration.id, ...patchedFields(configuration, patch) };
 }
 
 /** A child that names no id is a new one: there is nothing of it to clear. */
 function asNew({ children, ...patch }: MemberPatch, path: string): NewMember {
-  const { title, description, instruction, provider, capabilities } = patch;
   return {
-    ...defined({ title }),
-    ...defined({ description }),
-    ...defined({ instruction }),
-    ...defined({ provider }),
-    ...defined({ capabilities }),
+    ...definedFields(patch),
     ...(children && { children: children.map((child, n) => newChild(child, `${path}/children/${n}`)) }),
   };
 }
@@ -211,14 +195,4 @@ function newChild({ id, ...patch }: MemberPatch & { readonly id?: string | undef
   throw new FarmError('illegal_target_relation', 'A new member can not take over one that is there.', {
     fields: [{ path: `${path}/id`, rule: 'new_member' }],
   });
-}
-
-function checkTree(team: readonly PlannedMember[], countChildren: (id: string) => number): void {
-  const over =
-    (team.length > limits.workflowMembers && `${limits.workflowMembers} members`) ||
-    (team.some(({ depth }) => depth > limits.workflowDepth) && `${limits.workflowDepth} levels`) ||
-    (team.some(({ member }) => countChildren(member) > limits.workflowChildren) &&
-      `${limits.workflowChildren} direct children of one member`);
-  if (over === false) return;
-  throw new FarmError('budget_exhausted', `A team has at most ${over}.`, { hint: 'Remove members first.' });
 }

@@ -42,7 +42,7 @@ describe('the catalogue', () => {
     const second = await farm.database.reading((tx) =>
       farm.teams.workflows.get(tx, { workflow_id: 'again', revision_no: 2 }),
     );
-    expect(second.document.description).toBe('second');
+    expect(second).toMatchObject({ document: { description: 'second' } });
   });
 
   it('numbers publications that come at once without gaps', async () => {

@@ -1,10 +1,9 @@
+import { createHash } from 'node:crypto';
 import {
-  FarmError,
+  canonicalJson,
   type InputOf,
   type OutputOf,
   type Preview,
-  WorkflowDocument,
-  type workflowGet,
   type workflowImport,
   type workflowSearch,
 } from '#contracts';
@@ -14,7 +13,8 @@ import { decodeCursor, encodeCursor } from '../cursor.js';
 import type { TeamParts } from '../parts.js';
 import { readPolicy } from '../policy/keep-policy.js';
 import { breachesOfTree } from '../policy/policy-rules.js';
-import { workflowSql } from '../sql.js';
+import { workflowSql } from '../workflow-sql.js';
+import { factsOf } from './get-workflow.js';
 import { parseWorkflow } from './parse-workflow.js';
 import { lockWorkflow, previewPublication, publishWorkflow } from './publish.js';
 
@@ -52,27 +52,19 @@ export async function searchWorkflows(
   tx: Transaction,
   input: InputOf<typeof workflowSearch>,
 ): Promise<OutputOf<typeof workflowSearch>> {
-  const after = input.cursor === undefined ? '' : decodeCursor('workflow', input.cursor);
-  const rows = await tx.all(workflowSql.search, { after, query: input.query ?? null, limit: input.limit + 1 });
-  const items = rows.slice(0, input.limit);
+  const { query = null, state = null, limit } = input;
+  const list = listOf({ query, state });
+  const after = input.cursor === undefined ? '' : decodeCursor(list, input.cursor);
+  const rows = await tx.all(workflowSql.search, { after, query, state, limit: limit + 1 });
+  const items = rows.slice(0, limit);
   const last = items.at(-1);
   return {
-    items: items.map((row) => ({ ...row, published_at: row.published_at.toISOString() })),
-    next_cursor: rows.length > input.limit && last ? encodeCursor('workflow', last.workflow_id) : null,
+    items: items.map(factsOf),
+    next_cursor: rows.length > limit && last ? encodeCursor(list, last.workflow_id) : null,
   };
 }
 
-/** @throws not_found */
-export async function getWorkflow(
-  tx: Transaction,
-  input: InputOf<typeof workflowGet>,
-): Promise<OutputOf<typeof workflowGet>> {
-  const row = await tx.first(workflowSql.get, { id: input.workflow_id, revision_no: input.revision_no ?? null });
-  if (!row) throw new FarmError('not_found', 'There is no such published workflow or revision.');
-  return {
-    workflow_id: row.workflow_id,
-    revision_no: row.revision_no,
-    document: WorkflowDocument.parse(row.content),
-    published_at: row.published_at.toISOString(),
-  };
+/** A cursor is of one list, and another query is another list. */
+function listOf(asked: Readonly<Record<string, string | null>>): string {
+  return `workflow.${createHash('sha256').update(canonicalJson(asked)).digest('hex').slice(0, 16)}`;
 }

@@ -94,14 +94,22 @@ lead:
     expect(issuesOf(text)).toHaveLength(1);
   });
 
-  it('is refused over 1 MiB, over 4,096 nodes and over 32 levels', () => {
-    expect(issuesOf(`${minimal}# ${'x'.repeat(1024 * 1024)}`)[0]?.message).toContain('1 MiB');
-    expect(issuesOf(`a: [${'1, '.repeat(4200)}]`)[0]?.message).toContain('4096 nodes');
+  it('N1 is taken at 1 MiB, 4,096 nodes and 32 levels, and refused over them', () => {
+    const padded = (bytes: number) => `${minimal}# ${'x'.repeat(bytes - minimal.length - 2)}`;
+    expect(issuesOf(padded(1024 * 1024))).toEqual([]);
+    expect(issuesOf(padded(1024 * 1024 + 1))).toMatchObject([{ message: 'The document is over 1 MiB.' }]);
+    const messages = (text: string) => issuesOf(text).map(({ message }) => message);
+    const list = (nodes: number) => `[${Array.from({ length: nodes - 1 }, () => 'x').join(', ')}]`;
+    expect(messages(list(4096))).not.toContain('More than 4096 nodes.');
+    expect(messages(list(4097))).toEqual(['More than 4096 nodes.']);
+    const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    expect(messages(nested(32))).not.toContain('Nested more than 32 deep.');
+    expect(messages(nested(33))).toEqual(['Nested more than 32 deep.']);
     const deep = Array.from({ length: 40 }, (_, n) => `${' '.repeat(n)}a:`).join('\n');
     expect(issuesOf(deep).map((issue) => issue.message)).toContain('Nested more than 32 deep.');
   });
 
-  it('has at most 256 members, 12 below one another, 32 direct children', () => {
+  it('N1 has at most 256 members, 12 below one another, 32 direct children', () => {
     const member = (id: string, children: unknown[] = []) => ({ id, ...(children.length > 0 && { children }) });
     const doc = (lead: unknown) => JSON.stringify({ kind: 'workflow', id: 'w', description: 'd', lead }, null, 1);
     const branches = (rows: number, each: number) =>
@@ -113,6 +121,7 @@ lead:
       );
     expect(issuesOf(doc(member('lead', branches(15, 16))))).toEqual([]);
     expect(issuesOf(doc(member('lead', branches(16, 15))))).toHaveLength(1);
+    expect(issuesOf(doc(member('lead', branches(32, 0))))).toEqual([]);
     expect(issuesOf(doc(member('lead', branches(33, 0))))).toMatchObject([{ path: '/lead/children' }]);
     const chain = (depth: number): unknown => member(`m${depth}`, depth > 1 ? [chain(depth - 1)] : []);
     expect(issuesOf(doc(chain(12)))).toEqual([]);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type Preview, type WorkflowDocument, type WorkflowMember } from '#contracts';
 import type { Transaction } from '#store';
-import { workflowSql } from '../sql.js';
+import { workflowSql } from '../workflow-sql.js';
 
 export interface Published {
   readonly workflow_id: string;
@@ -18,7 +18,7 @@ export async function publishWorkflow(
 ): Promise<Published> {
   const { id } = document;
   const hash = hashOf(document);
-  tx.later(workflowSql.ensure, { id });
+  await tx.run(workflowSql.ensure, { id });
   await tx.first(workflowSql.lock, { id });
   const known = await tx.first(workflowSql.revisionOf, { id, hash, provenance });
   const revision =

@@ -1,4 +1,4 @@
-import { limits } from '#contracts';
+import { FarmError, limits } from '#contracts';
 
 /** One thing wrong, at a place in the document. */
 export interface TreeFault {
@@ -30,6 +30,17 @@ export function checkTree(workflow: unknown): readonly TreeFault[] {
     seen.add(member.id);
   }
   return faults;
+}
+
+/** @throws budget_exhausted: what is added makes the tree larger than one may be. */
+export function refuseOversize(team: readonly { readonly depth: number; readonly children: number }[]): void {
+  const over =
+    (team.length > limits.workflowMembers && `${limits.workflowMembers} members`) ||
+    (team.some(({ depth }) => depth > limits.workflowDepth) && `${limits.workflowDepth} levels`) ||
+    (team.some(({ children }) => children > limits.workflowChildren) &&
+      `${limits.workflowChildren} direct children of one member`);
+  if (over === false) return;
+  throw new FarmError('budget_exhausted', `A team has at most ${over}.`, { hint: 'Remove members first.' });
 }
 
 /** Depth first, in the order of the document. */

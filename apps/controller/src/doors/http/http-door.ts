@@ -19,6 +19,7 @@ import { operationRoutes } from './operation-routes.js';
 import { refusalOf, sendProblem } from './problem.js';
 import { problemRoutes } from './problem-routes.js';
 import { referenceRoutes } from './reference/reference-routes.js';
+import { schemaRoutes } from './schema-routes.js';
 import { sendSecurityHeaders } from './security-headers.js';
 
 interface HttpDoor {
@@ -51,6 +52,7 @@ export function openHttpDoor(
       listingRoutes(looks, { gate, identity, callLimits });
       problemRoutes(looks);
       referenceRoutes(looks);
+      schemaRoutes(looks);
     });
     scope.register(async (signIns) => {
       signIns.addHook('onRequest', countSignIn);

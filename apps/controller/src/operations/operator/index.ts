@@ -16,8 +16,16 @@ import { taskMemberSteerOperation } from './task-member-steer.js';
 import { taskPushOperation } from './task-push.js';
 import { taskSearchOperation } from './task-search.js';
 import { taskStartOperation } from './task-start.js';
+import { workflowAuthoringOptionsOperation } from './workflow-authoring-options.js';
+import { workflowDraftCreateOperation } from './workflow-draft-create.js';
+import { workflowDraftDiscardOperation } from './workflow-draft-discard.js';
+import { workflowDraftEditOperation } from './workflow-draft-edit.js';
+import { workflowDraftPublishOperation } from './workflow-draft-publish.js';
+import { workflowDraftUndoOperation } from './workflow-draft-undo.js';
+import { workflowDraftValidateOperation } from './workflow-draft-validate.js';
 import { workflowGetOperation } from './workflow-get.js';
 import { workflowImportOperation } from './workflow-import.js';
+import { workflowRemoveOperation } from './workflow-remove.js';
 import { workflowSearchOperation } from './workflow-search.js';
 
 /** What people, and agents by grant, do with workflows and Tasks. */
@@ -25,6 +33,14 @@ export const operatorOperations: readonly Operation<Services>[] = [
   workflowImportOperation,
   workflowSearchOperation,
   workflowGetOperation,
+  workflowAuthoringOptionsOperation,
+  workflowDraftCreateOperation,
+  workflowDraftEditOperation,
+  workflowDraftValidateOperation,
+  workflowDraftUndoOperation,
+  workflowDraftDiscardOperation,
+  workflowDraftPublishOperation,
+  workflowRemoveOperation,
   repoAddOperation,
   repoCheckOperation,
   repoListOperation,

@@ -24,7 +24,9 @@ describe('the operations of people', () => {
   it('publish a workflow, and tell all that is wrong with one', async () => {
     const broken = await farm.admin.call(workflowImport, { document: 'kind: workflow\nid: x\ncolour: red\n' });
     expect(broken).toMatchObject({ accepted: false, issues: [{ line: 1 }, { line: 1 }, { line: 3, path: '/colour' }] });
-    expect((await farm.admin.call(workflowSearch, {})).items).toMatchObject([{ workflow_id: 'solo', members: 1 }]);
+    expect((await farm.admin.call(workflowSearch, { query: 'solo' })).items).toMatchObject([
+      { workflow_id: 'solo', members: 1, revision_no: 2 },
+    ]);
     expect(await farm.admin.call(workflowGet, { workflow_id: 'solo' })).toMatchObject({
       document: { lead: { id: 'lead' } },
     });

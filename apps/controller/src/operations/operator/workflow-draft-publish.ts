@@ -1,0 +1,12 @@
+import { workflowDraftPublish } from '#contracts';
+import { operation } from '../../operation.js';
+
+export const workflowDraftPublishOperation = operation(
+  workflowDraftPublish,
+  { catalogue: 'operator', class: 'mutate', ceiling: 'off', consent: 'implied', destructive: false },
+  {
+    lock: ({ draft_id }, { services }, tx) => services.teams.drafts.lock(tx, draft_id),
+    preview: (input, { services }, tx) => services.teams.drafts.previewPublication(tx, input),
+    run: (input, _, { services }, tx) => services.teams.drafts.publish(tx, input),
+  },
+);
