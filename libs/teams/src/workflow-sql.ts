@@ -1,7 +1,7 @@
 import { statement } from '#store';
 
 export type Provenance = 'starter' | 'user';
-export type LibraryState = 'draft' | 'published' | 'published_with_draft';
+type LibraryState = 'draft' | 'published' | 'published_with_draft';
 
 /** A workflow as the library shows it. What is published stands before the draft. */
 export interface LibraryRow {
