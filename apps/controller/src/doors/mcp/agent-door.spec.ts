@@ -12,6 +12,7 @@ import {
   taskStart,
   workflowImport,
 } from '#contracts';
+import { openDatabase, statement } from '#store';
 import { type Answer, aController, type TestController } from '../../../../../test/support/a-controller.js';
 import { agentToken, postMessage, toolResultOf } from '../../../../../test/support/mcp-client.js';
 import { modern } from '../../../../../test/support/mcp-messages.js';
@@ -65,6 +66,24 @@ describe('the door of agents', () => {
     await farm.admin.call(taskControl, { task_id, action_id: cancel?.id ?? '' }, { confirm: true });
     expect((await late).text).toBe(hidden);
     waits.mockRestore();
+  });
+
+  it('A5.5 hears in no status what others have asked for: it names what this agent may not know of', async () => {
+    await farm.admin.call(grantAdd, { agent, target: 'status' }, { confirm: true });
+    const owner = openDatabase({ url: farm.database.ownerUrl, max: 1 });
+    await owner.run(
+      statement<unknown>(
+        'test.approval',
+        `insert into approval (id, caller, operation, input_hash, digest, agent_id, role, summary, changes, change_count, generation, expires_at)
+         select 'ap_00000001', 'another', 'acme.wipe', '\\x00', '\\x00', 'a_00000001', 'operator', 'Wipes it', '[]', 0, generation,
+           clock_timestamp() + interval '1 hour' from farm`,
+      ),
+    );
+    await owner.close();
+    expect((await farm.admin.ask('status', {})).text).toContain('acme.wipe');
+    const answer = await call('status');
+    expect(toolResultOf(answer).structuredContent).toMatchObject({ kind: 'result' });
+    expect(answer.text).not.toContain('acme.wipe');
   });
 
   it('proposes a mutation first, and does it when the same arguments come with the token of the proposal', async () => {
