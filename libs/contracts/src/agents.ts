@@ -57,6 +57,7 @@ export const agentCreate = contract({
     slots: z.int().min(1).max(limits.agentSlots).default(1),
   }),
   output: NewSecret,
+  positional: ['name'],
 });
 
 export const agentList = contract({

@@ -318,6 +318,7 @@ export const jobSubmit = contract({
       .optional(),
   }),
   output: z.strictObject({ job_id: JobId }),
+  positional: ['kind'],
 });
 
 /** What a Dispatch's worker needs to begin; the prompt itself comes by GET with the job token. */

@@ -2,9 +2,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CredentialFile, workerList } from '#contracts';
 import { type AnsweringFarm, anAnsweringFarm } from '../../../../test/support/answering-farm.js';
+import { RemoteError } from '../output/failure.js';
 import { farmClient } from './farm-client.js';
 import { PersonToken } from './person-token.js';
-import { sendJson } from './send-json.js';
+import { type SendJson, sendJson } from './send-json.js';
 
 let farm: AnsweringFarm;
 beforeEach(async () => {
@@ -31,6 +32,17 @@ describe("a person's token", () => {
     await new PersonToken(here, farm.credential, sendJson()).get();
     await new PersonToken({ ...here, principal: 'p_11111111' }, farm.credential, sendJson()).get();
     expect(farm.tokens).toBe(2);
+  });
+
+  it('says how to log in again where the farm no longer takes a login', async () => {
+    const refusing: SendJson = async (method, to) => {
+      if (method === 'GET') return await sendJson()(method, to);
+      throw new RemoteError({ type: 'x', title: 'x', status: 401, code: 'unauthenticated' });
+    };
+    const over = new PersonToken({ ...credential(), session: 's_00000000' }, farm.credential, refusing);
+    await expect(over.get()).rejects.toMatchObject({
+      problem: { code: 'unauthenticated', hint: `Log in again: longshore login ${credential().url}` },
+    });
   });
 
   it('is asked for again, once, when the farm no longer knows it', async () => {

@@ -1,9 +1,20 @@
 import { createPrivateKey, sign } from 'node:crypto';
 import { z } from 'zod';
 import { Challenge, type CredentialFile, identityPaths, TokenReply } from '#contracts';
+import { RemoteError } from '../output/failure.js';
 import { writePrivateJson } from '../services/private-file.js';
 import { readSecretFile } from './private-read.js';
 import type { SendJson } from './send-json.js';
+
+/** The farm does not say why; for a login there is one way out of all of it. */
+function overLogin(error: unknown, url: string): unknown {
+  if (!(error instanceof RemoteError) || error.problem.code !== 'unauthenticated') return error;
+  return new RemoteError({
+    ...error.problem,
+    detail: 'The farm does not take this login: it has ended, or its person is not let in.',
+    hint: `Log in again: longshore login ${url}`,
+  });
+}
 
 const CachedToken = z.strictObject({
   url: z.string(),
@@ -54,6 +65,8 @@ export class PersonToken {
     const reply = TokenReply.parse(
       await this.send('POST', `${url}${identityPaths.token}`, {
         body: { principal, challenge, signature, ...(session !== undefined && { session }) },
+      }).catch((error: unknown) => {
+        throw session === undefined ? error : overLogin(error, url);
       }),
     );
     const until = this.now() + reply.expires_in_seconds * 1000;

@@ -99,7 +99,7 @@ export class Sessions {
   /** Errors: FarmError not_found, also for another person's. */
   async end(queries: Queries, id: string, person: string): Promise<void> {
     if (await queries.first(loginSql.endSession, { id, person })) return;
-    throw new FarmError('not_found', 'You have no such session');
+    throw new FarmError('not_found', 'You have no such session', { hint: '`longshore session list` shows yours.' });
   }
 
   async close({ person }: BrowserSession): Promise<void> {

@@ -8,6 +8,16 @@ const whoActs: Readonly<Record<WhoActs, string>> = {
   us: 'A fault of Longshore’s: please report it with the `instance` of the problem.',
 };
 
+/** Where who must act does not say what. */
+const ways: Partial<Readonly<Record<FarmErrorCode, string>>> = {
+  not_allowed:
+    'Leave it to somebody who may, or ask an admin for the role; the `hint` says which, where a role is what lacks.',
+  unauthenticated:
+    'Log in again (`longshore login`), or take another token: each holds for one door and until it ends or is revoked.',
+  confirmation_required:
+    'Look at the `proposal`. Where it is what you mean, send the same call with `confirm`; at the command line, `--yes`.',
+};
+
 /** Where the `type` of a problem leads: what the code means, for whoever looks, without a credential (RFC 9457). */
 export function problemRoutes(scope: FastifyInstance): void {
   scope.get<{ Params: { code: string } }>(`${problemTypes.path}/:code`, async (request, reply) => {
@@ -22,7 +32,7 @@ export function problemRoutes(scope: FastifyInstance): void {
 
 function explain(code: FarmErrorCode) {
   const { title, status, exit, who } = errorCodes[code];
-  return { type: problemTypes.of(code), code, title, status, exit_code: exit, what_to_do: whoActs[who] };
+  return { type: problemTypes.of(code), code, title, status, exit_code: exit, what_to_do: ways[code] ?? whoActs[who] };
 }
 
 /** Everything on it is ours: no text of a caller's. */
@@ -32,7 +42,7 @@ function pageOf({ code, title, status, exit_code, what_to_do }: ReturnType<typeo
 <meta charset="utf-8">
 <title>${code}</title>
 <h1>${title}</h1>
-<p>${what_to_do.replaceAll(/`(\w+)`/g, '<code>$1</code>')}</p>
+<p>${what_to_do.replaceAll(/`([\w -]+)`/g, '<code>$1</code>')}</p>
 <p>Code <code>${code}</code>, HTTP status ${status}, exit code ${exit_code} of the command line.</p>
 </html>
 `;
