@@ -14,6 +14,7 @@ import { controllerModule } from './controller.module.js';
 import { BellTransport } from './doors/bell/bell-transport.js';
 import { checkLease } from './doors/check-lease.js';
 import { CallLimits } from './doors/http/call-limits.js';
+import { EventStreams } from './doors/http/events/event-streams.js';
 import { faultOf, openHttpDoor } from './doors/http/http-door.js';
 import { ProblemFilter } from './doors/http/problem.filter.js';
 import { refusalOf, sendProblem } from './doors/http/problem.js';
@@ -61,9 +62,10 @@ export async function startController(
   });
   const door = new FrontDoor();
   const callLimits = new CallLimits(settings.api);
+  const streams = new EventStreams();
   const app = await hangDoors(settings, services, (instance) => {
     callLimits.hangIn(instance);
-    openHttpDoor(instance, { services, gate, callLimits, onWorkerAnswered: door.answered });
+    openHttpDoor(instance, { services, gate, callLimits, streams, onWorkerAnswered: door.answered });
     openMcpDoor(instance, { services, gate, callLimits, onAgentAnswered: door.answered });
   });
   const url = await listen(app, settings).catch(async (error: unknown) => {
@@ -89,6 +91,7 @@ export async function startController(
   const close = async (): Promise<void> => {
     door.closed();
     claims.close();
+    streams.close();
     await closeDoors(app);
     await sweeps.stop();
     await services.plugins.close();

@@ -135,6 +135,10 @@ export const limits = {
   humanAnswerBytes: 64 * 1024,
   /** Requests that a view shows. */
   shownRequests: 20,
+  // event streams
+  streamsPerPrincipal: 16,
+  /** So often a stream looks whether its reader may still read. */
+  streamCheckMs: 3_000,
   // steering
   /** One message to a member at work (N7). */
   steerMessage: 4096,

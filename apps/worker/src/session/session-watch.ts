@@ -44,8 +44,8 @@ export class SessionWatch {
   private failure: ProviderFailure | undefined;
   private told: number;
   private finishedTurn = false;
-  /** What became of each, once it is known. */
-  private readonly steered = new Map<number, Delivery | undefined>();
+  /** What became of each, once it is known, and under which lease the farm was told. */
+  private readonly steered = new Map<number, { readonly outcome?: Delivery; readonly epoch: number }>();
   private readonly pumped: Promise<void>;
   private silence: NodeJS.Timeout | undefined;
 
@@ -187,23 +187,28 @@ export class SessionWatch {
   }
 
   private async steer(orders: readonly SteerOrder[]): Promise<void> {
-    const { session, lease, onAcknowledged } = this.needs;
+    const { session, lease } = this.needs;
     for (const { seq, text } of orders) {
       if (this.over) continue;
-      if (this.steered.has(seq)) {
-        // the farm took this for a new session, or has not heard the answer
-        const known = this.steered.get(seq);
-        if (known !== undefined) lease.acknowledge({ seq, outcome: known });
+      const known = this.steered.get(seq);
+      if (known !== undefined) {
+        // The lease was given back to this very session: the farm could not know what it has heard.
+        if (known.outcome !== undefined && known.epoch !== lease.epoch) this.tellOutcome(seq, known.outcome);
         continue;
       }
-      this.steered.set(seq, undefined);
+      this.steered.set(seq, { epoch: lease.epoch });
       let outcome = await session.steer(text);
       // between two turns: it begins one
       if (outcome === 'not_running' && !this.over) outcome = await session.say({ kind: 'continuation', text });
-      this.steered.set(seq, outcome);
-      lease.acknowledge({ seq, outcome });
-      onAcknowledged();
+      this.tellOutcome(seq, outcome);
     }
+  }
+
+  private tellOutcome(seq: number, outcome: Delivery): void {
+    const { lease, onAcknowledged } = this.needs;
+    this.steered.set(seq, { outcome, epoch: lease.epoch });
+    lease.acknowledge({ seq, outcome });
+    onAcknowledged();
   }
 
   /** 45 minutes without a sign of life (D6); time without a sure lease does not count (D18). */

@@ -3,6 +3,8 @@ import { FarmError } from '#contracts';
 import type { Gate } from '#gate';
 import type { Services } from '../../farm.js';
 import type { CallLimits } from './call-limits.js';
+import { eventRoutes } from './events/event-routes.js';
+import type { EventStreams } from './events/event-streams.js';
 import { healthRoutes } from './health-routes.js';
 import { identityRoutes } from './identity-routes.js';
 import { readJsonBodies } from './json-body.js';
@@ -26,6 +28,7 @@ interface HttpDoor {
   readonly services: Services;
   readonly gate: Gate<Services>;
   readonly callLimits: CallLimits;
+  readonly streams: EventStreams;
   readonly onWorkerAnswered: () => void;
 }
 
@@ -35,7 +38,7 @@ interface HttpDoor {
  */
 export function openHttpDoor(
   instance: FastifyInstance,
-  { services, gate, callLimits, onWorkerAnswered }: HttpDoor,
+  { services, gate, callLimits, streams, onWorkerAnswered }: HttpDoor,
 ): void {
   const { identity, log, teams, address } = services;
   const login = { identity, publicUrl: () => address.publicUrl, logIn: countedLogin(services) };
@@ -50,6 +53,7 @@ export function openHttpDoor(
       sendSecurityHeaders(looks);
       healthRoutes(looks, services);
       listingRoutes(looks, { gate, identity, callLimits });
+      eventRoutes(looks, { gate, identity, callLimits, streams });
       problemRoutes(looks);
       referenceRoutes(looks);
       schemaRoutes(looks);
