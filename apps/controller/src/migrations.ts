@@ -16,6 +16,7 @@ import {
   repositoriesMigration,
   steersMigration,
   teamsMigration,
+  teamWorkMigration,
   usageMigration,
   workflowDraftsMigration,
 } from '#teams';
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   memberRunsMigration,
   workflowDraftsMigration,
   steersMigration,
+  teamWorkMigration,
 ];

@@ -11,6 +11,8 @@ export const objectPaths = {
   request: '/v1/jobs/:job/request',
   /** GET with Range, job token: the bundle of the pinned base (H29). */
   bundle: '/v1/jobs/:job/bundle',
+  /** GET with Range, job token: a bundle on the base with unmerged branches of the team (D22) and the notes of its members. */
+  team: '/v1/jobs/:job/team',
   /** GET, job token: settings, environment and secrets of the repository, for the sandbox only (JobSettings). */
   settings: '/v1/jobs/:job/settings',
   /** GET with Range, job token: a file of git-lfs that the Task's base points to, by its sha256. */

@@ -342,6 +342,8 @@ export const DispatchPayload = z.strictObject({
     .array(z.strictObject({ branch: z.string().max(160), commit: ObjectId }))
     .max(limits.unmergedBranches)
     .optional(),
+  /** Members have left notes: they are laid into the Task directory. */
+  notes: z.literal(true).optional(),
   task_directory: z.string(),
   /** As the workflow asks for it; a machine that cannot give it is not given the job (label `sandbox:bwrap`). */
   sandbox: AuthoredSandbox.optional(),
@@ -423,6 +425,10 @@ export const DispatchResult = z.strictObject({
   handover: z.strictObject({ call_id: z.uuid() }).optional(),
   /** The captured commit, already uploaded; absent where nothing changed (D7). */
   commit: ObjectId.optional(),
+  /** The head of the agent's own commits, which came with the captured one: shows what the member has merged (D22). */
+  own_commits: ObjectId.optional(),
+  /** The member's notes as a commit on the base, already uploaded like the captured one; absent where they are as they were. */
+  notes: ObjectId.optional(),
   session_ref: z.string().max(512).optional(),
   usage: SessionUsage.optional(),
   isolation: IsolationReport.optional(),

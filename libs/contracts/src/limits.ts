@@ -122,6 +122,10 @@ export const limits = {
   waveMembers: 8,
   /** Unmerged branches that are laid into a workspace. */
   unmergedBranches: 8,
+  /** A member's folder of notes, as it goes from one Dispatch to the next. */
+  noteFiles: 64,
+  noteFileBytes: 65_536,
+  notesBytes: 1_048_576,
   // human requests
   humanItems: 3,
   humanOptions: 3,

@@ -128,6 +128,8 @@ export const TaskResult = z.strictObject({
   base: ObjectId.nullable(),
   files_changed: z.array(FileChange),
   files_changed_total: z.int(),
+  /** Work of members that conflicted or was not taken, and that nobody has merged since (D22). */
+  unmerged: z.array(z.strictObject({ branch: z.string(), commit: ObjectId, member_id: z.string() })).default([]),
   /** What a person should know of the branch, in sentences. */
   notes: z.array(z.string()).optional(),
   isolation: IsolationReport.nullable(),

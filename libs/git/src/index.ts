@@ -5,6 +5,7 @@ export type { Capture, CaptureAsked, CaptureReport, NestedRepository } from './c
 export { captureWorkspace } from './capture-workspace.js';
 export type { WorkspaceWanted } from './clone-workspace.js';
 export { cloneWorkspace } from './clone-workspace.js';
+export { commitFiles } from './commit-files.js';
 export type { DiffStat, FileChange } from './diff-stat.js';
 export { diffStat } from './diff-stat.js';
 export type { ResultWanted } from './fetch-result.js';
@@ -14,6 +15,8 @@ export type { GitLimits } from './git-limits.js';
 export { importBundle } from './import-bundle.js';
 export type { PackOffered } from './intake-pack.js';
 export { intakePack } from './intake-pack.js';
+export type { MemberNotes } from './lay-team.js';
+export { layTeam } from './lay-team.js';
 export { layLfsContents } from './lfs-contents.js';
 export { type LfsPointer, lfsPointers } from './lfs-pointers.js';
 export type { Merge, MergeAsked } from './merge-into.js';
@@ -39,4 +42,5 @@ export { type ShownDiff, showDiff, showHistory, touchedPaths } from './show-diff
 export type { ObjectStore, Person } from './store.js';
 export { emptyBase, openStore } from './store.js';
 export { changedSubmodules, pinnedSubmodules, pinSubmodules } from './submodules.js';
+export { isMergedInto, isSmallTree, type TeamWork, teamBundleFor } from './team-bundle.js';
 export { gitDirFrom, keepBase, layAgentHead, layFiles } from './workspace-layers.js';

@@ -10,6 +10,7 @@ export { policyMigration } from './migrations/0016-policy.js';
 export { memberRunsMigration } from './migrations/0022-member-runs.js';
 export { workflowDraftsMigration } from './migrations/0023-workflow-drafts.js';
 export { steersMigration } from './migrations/0024-steers.js';
+export { teamWorkMigration } from './migrations/0025-team-work.js';
 export { openTeams } from './open-teams.js';
 export type { TeamParts } from './parts.js';
 export type { FileToSend, LeaseShown, Roads } from './roads/roads.js';

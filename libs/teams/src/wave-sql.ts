@@ -91,19 +91,4 @@ export const waveSql = {
     `with waves as (update wave set status = 'cancelled' where task = $task and status = 'open' returning id)
      update wave_member set status = 'cancelled' where wave in (select id from waves) and status = 'pending'`,
   ),
-  /**
-   * Branches that stand unmerged for an Assignment: of its own Waves, and of those above it (D22), oldest first. The latest merge
-   * of a child's line counts.
-   */
-  unmerged: statement<{ branch: string; commit: string }>(
-    'teams.wave_unmerged',
-    `with recursive line as (
-       select id, parent from assignment where id = $assignment
-       union all select a.id, a.parent from assignment a join line l on a.id = l.parent
-     )
-     select m.merge->>'branch' as branch, m.commit from wave_member m
-     join wave w on w.id = m.wave and w.status = 'settled'
-     where w.assignment in (select id from line) and m.merge->>'branch' is not null and m.commit is not null
-     order by w.created_at, m.position limit $limit`,
-  ),
 } as const;

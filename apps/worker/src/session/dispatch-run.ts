@@ -10,6 +10,7 @@ import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
 import type { ProviderSession } from '../provider/port.js';
 import { withoutSecrets } from '../provider/without-secrets.js';
 import { captureDispatch, packOf } from '../workspace/capture.js';
+import { captureNotes } from '../workspace/capture-notes.js';
 import { GrowthWatch } from '../workspace/disk/growth-watch.js';
 import { checkFileReferences } from '../workspace/file-references.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
@@ -390,27 +391,30 @@ export class DispatchRun implements JobRun {
     return { slot: 'free' };
   }
 
-  private async capture({ marker }: Prepared): Promise<Work & { readonly ms: number }> {
+  private async capture({ marker, laidNotes }: Prepared): Promise<Work & { readonly ms: number }> {
     const since = machineClock.now();
     await this.notes?.write({ captured_at: new Date().toISOString() });
     const capture = await captureDispatch(this.folder, this.notes?.marker ?? marker);
     const pack = capture.kind === 'captured' ? await packOf(this.folder, marker.base, capture) : undefined;
+    const notes = await captureNotes(this.folder, this.notes?.marker ?? marker, laidNotes);
     const ms = machineClock.now() - since;
     const facts = capture.kind === 'captured' ? { commit: capture.commit, files: capture.total } : {};
     this.say('captured', { kind: capture.kind, ...facts });
-    return { capture, pack, ms };
+    return { capture, pack, notes, ms };
   }
 
   private resultOf(
     end: HandedEnd,
     { isolation }: Prepared,
     usage: UsageSum,
-    { capture, pack, ms }: Work & { readonly ms: number },
+    { capture, pack, notes, ms }: Work & { readonly ms: number },
   ): z.input<typeof DispatchResult> {
     const ref = this.session?.ref;
     return {
       ...(end.ended === 'handover' ? { handover: { call_id: end.handover.call_id } } : {}),
       ...(capture.kind === 'captured' ? { commit: capture.commit } : {}),
+      ...(capture.kind === 'captured' && capture.ownCommits !== undefined ? { own_commits: capture.ownCommits } : {}),
+      ...(notes === undefined ? {} : { notes: notes.commit }),
       ...(ref === undefined ? {} : { session_ref: ref }),
       usage: usage.total,
       isolation: isolationReport(isolation, ms, pack, lfsNotes(capture)),

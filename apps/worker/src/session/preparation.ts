@@ -11,6 +11,7 @@ import { requireRoom } from '../workspace/disk-room.js';
 import { type Isolation, type LaidOut, materialise, type Surroundings } from '../workspace/materialise.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
 import { renderTaskDirectory, writeWorkspaceNote } from '../workspace/task-directory.js';
+import { layTeamWork } from '../workspace/team-work.js';
 import { fetchJobSettings, type RepositorySettings } from './job-settings.js';
 import type { RunNeeds } from './run-needs.js';
 import { groundOf } from './run-setup.js';
@@ -26,6 +27,8 @@ export interface Prepared {
   readonly settings: RepositorySettings;
   readonly isolation: Isolation;
   readonly marker: OwnerMarker;
+  /** The tree of the member's notes as they were laid in. */
+  readonly laidNotes?: string;
 }
 
 /** The folder of one Dispatch at one epoch. */
@@ -67,10 +70,12 @@ export async function prepare(
   const isolation = await layOut(needs, lease, folder, payload, signal, ground);
   await renderTaskDirectory(folder.work, payload, request);
   await writeWorkspaceNote(folder.work, payload.task_directory, isolation);
+  const { job } = lease;
+  const laidNotes = await layTeamWork({ farm: needs.farm, job, jobToken: () => lease.token, signal }, folder, payload);
   signal.throwIfAborted();
   const ready: OwnerMarker = { ...marker, stage: 'ready' };
   await writeMarker(folder, ready);
-  return { ...chosen, payload, request, settings, isolation, marker: ready };
+  return { ...chosen, payload, request, settings, isolation, marker: ready, ...(laidNotes && { laidNotes }) };
 }
 
 type Chosen = Pick<Prepared, 'provider' | 'account' | 'program' | 'arguments'>;

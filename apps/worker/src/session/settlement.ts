@@ -12,6 +12,7 @@ import {
 import type { Capture, WrittenFile } from '#git';
 import type { HeldLease } from '../claim/held-lease.js';
 import { untilAnswered } from '../controller/until-answered.js';
+import type { CapturedNotes } from '../workspace/capture-notes.js';
 import { type PackTaken, sendPack } from '../workspace/pack-road.js';
 import type { EndCause } from './ending.js';
 import type { FailureReport } from './failure-report.js';
@@ -21,6 +22,8 @@ import { cutDetail } from './session-end.js';
 export interface Work {
   readonly capture: Capture;
   readonly pack: WrittenFile | undefined;
+  /** Go up beside the work, and count only with it. */
+  readonly notes?: CapturedNotes | undefined;
 }
 
 export interface Ended {
@@ -71,7 +74,7 @@ export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end:
     const { fence } = lease;
     const taken = await upload(needs, lease, work);
     if (lost) return { how: taken === 'stale' ? 'unkept' : 'rescued' };
-    if (taken !== 'accepted') {
+    if (taken !== 'accepted' || (await uploadNotes(needs, lease, work)) !== 'accepted') {
       refusals += 1;
       lease.question(fence);
       continue;
@@ -101,6 +104,12 @@ async function upload({ farm, line }: RunNeeds, lease: HeldLease, { capture, pac
   if (taken !== 'stale')
     line(taken === 'accepted' ? 'uploaded' : 'rescued', { job, epoch, commit: capture.commit, bytes: pack.bytes });
   return taken;
+}
+
+async function uploadNotes({ farm }: RunNeeds, lease: HeldLease, { notes }: Work): Promise<PackTaken> {
+  if (notes === undefined) return 'accepted';
+  const { job, epoch } = lease;
+  return sendPack(farm, { job, epoch, ...notes, jobToken: () => lease.token });
 }
 
 /** The same body again until it is answered: the first wins and the same gets the same answer (D13). */

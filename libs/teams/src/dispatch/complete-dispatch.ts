@@ -15,6 +15,7 @@ import { exhaustLane } from './exhaust-lane.js';
 import { noteSetup } from './note-setup.js';
 import { openDispatch } from './open-dispatch.js';
 import type { PreparedEnd } from './prepare-end.js';
+import { acceptBroughtWork } from './team-work.js';
 
 /** Applies a Dispatch's end as D3's tables say: the line, the Dispatch, what follows, all in the transaction of `job_complete`. */
 export async function completeDispatch(
@@ -31,6 +32,7 @@ export async function completeDispatch(
   noteSetup(tx, task.id, isolation);
   if (usage !== undefined) await recordUsage(tx, dispatch, job.epoch, usage);
   const assignment = await acceptWork(tx, job, dispatch, standing.assignment, end.prepared.commit);
+  acceptBroughtWork(tx, job, assignment, end.prepared);
   if (end.ended === 'handover') {
     await applyHandover(parts, tx, job, { task, assignment, dispatch }, end.prepared);
   } else {

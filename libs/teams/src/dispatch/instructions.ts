@@ -15,7 +15,7 @@ interface Places {
 export function filesText(places: Places): string {
   return `Your working directory is the workspace; all paths are relative to it, with "/", and never lead out of it.
 Everything that you change in it is taken as one commit when you hand over: no need to commit, branch or push. Files that the repository ignores are left behind, unless a checkpoint names them or they lie in your folder for artifacts.
-"${places.task_directory}" belongs to the Task and is not part of the repository: "${places.manifest}" shows the team, "${places.notes}" is for notes to yourself and to those after you, "${places.artifacts}" for what people should look at.
+"${places.task_directory}" belongs to the Task and is not part of the repository: "${places.manifest}" shows the team, "${places.notes}" is for notes to yourself and to those after you, "${places.artifacts}" for what people should look at. What the other members have noted stands beside your notes; notes go from one Dispatch to the next also between machines, as text files up to 1 MiB, and are in no branch. Work of your team that could not be merged stands as the branches that the continuation names: merge them with git and commit, or leave them.
 Refer to files by their path. A path that you name must be a regular file of the workspace, with no symbolic link on the way.`;
 }
 

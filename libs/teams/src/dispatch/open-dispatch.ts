@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type DispatchPayload, HumanRequestKind, limits, newId, utf8Length } from '#contracts';
-import type { Transaction } from '#store';
+import { sentTogether, type Transaction } from '#store';
 import { chooseAccount } from '../account/choose-account.js';
 import type { TeamParts } from '../parts.js';
 import { readPolicy } from '../policy/keep-policy.js';
@@ -8,7 +8,7 @@ import { type Breach, breachesOf, sandboxUnder } from '../policy/policy-rules.js
 import type { AssignmentRow, Continuation, OpenedReason, Pins, TaskRow } from '../rows.js';
 import { attentionSql, dispatchSql, teamSql } from '../sql.js';
 import { record } from '../task/events.js';
-import { waveSql } from '../wave-sql.js';
+import { teamWorkSql } from '../team-work-sql.js';
 import { drawPicture, taskDirectory } from './picture.js';
 import { renderRequest } from './render-request.js';
 
@@ -48,7 +48,10 @@ export async function openDispatch(
   if (utf8Length(request.instructions) + utf8Length(request.input) > limits.requestBytes)
     throw new Error('a request is over its limit');
 
-  const branches = await tx.all(waveSql.unmerged, { assignment: assignment.id, limit: limits.unmergedBranches });
+  const [branches, notes] = await sentTogether([
+    tx.all(teamWorkSql.unmerged, { assignment: assignment.id, limit: limits.unmergedBranches }),
+    tx.all(teamWorkSql.notes, { task: task.id }),
+  ]);
   const last =
     opening.causedBy === null ? undefined : await tx.first(dispatchSql.lastWorker, { assignment: assignment.id });
   const account = await accountOf(parts, tx, task, pins);
@@ -61,7 +64,8 @@ export async function openDispatch(
       last: last?.worker,
       tools: picture.ceiling,
       kinds: picture.current_member.effective_capabilities.human_request,
-      branches,
+      branches: branches.map(({ branch, commit }) => ({ branch, commit })),
+      notes: notes.length > 0,
     }),
     pool: task.settings.pool,
     labels: labelsOf(task, pins),
@@ -152,13 +156,15 @@ interface Extras {
   readonly tools: readonly string[];
   readonly kinds: readonly string[];
   readonly branches: readonly { readonly branch: string; readonly commit: string }[];
+  /** Some member has left some. */
+  readonly notes: boolean;
 }
 
 function payloadOf(
   task: TaskRow,
   assignment: AssignmentRow,
   pins: Pins,
-  { account, last, tools, kinds, branches }: Extras,
+  { account, last, tools, kinds, branches, notes }: Extras,
 ): z.output<typeof DispatchPayload> {
   const { kind, model, effort, sandbox, extension_mode } = pins.provider;
   return {
@@ -175,6 +181,7 @@ function payloadOf(
     tools: [...tools],
     ...(kinds.length === 0 ? {} : { human_kinds: z.array(HumanRequestKind).parse(kinds) }),
     ...(branches.length === 0 ? {} : { branches: [...branches] }),
+    ...(notes ? { notes } : {}),
     task_directory: taskDirectory(task.id),
     ...(last === undefined ? {} : { prefer: last }),
     assignment_id: assignment.id,

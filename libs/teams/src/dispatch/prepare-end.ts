@@ -9,12 +9,14 @@ import type { TeamParts } from '../parts.js';
 import type { DispatchRow, KeptResult } from '../rows.js';
 import { assignmentSql, dispatchSql, rescueSql, taskSql } from '../sql.js';
 import { storeOf } from '../task/task-store.js';
+import { type BroughtWork, lookAtBroughtWork } from './team-work.js';
 
 /** What was found outside the transaction. Whatever rows say is asked again inside. */
 export interface PreparedEnd {
   readonly result: KeptResult;
   /** Null where nothing changed (D7). */
   readonly commit: string | null;
+  readonly brought: BroughtWork;
   readonly handover?: { readonly key: string; readonly kept: KeptHandover; readonly callId: string };
 }
 
@@ -35,11 +37,12 @@ export async function prepareEnd(parts: TeamParts, job: JobRow, end: JobEnd): Pr
   ]);
   if (!dispatch) throw new FarmError('not_found', 'There is no such Dispatch.');
   const commit = await changedCommit(parts, job, dispatch, result.commit);
+  const brought = await lookAtBroughtWork(parts, job, dispatch, { result, commit });
   // Cancelled: the work is kept, whatever was handed over (D9).
-  if (job.end_kind === 'cancel') return { result, commit };
+  if (job.end_kind === 'cancel') return { result, commit, brought };
   if (end.ended !== 'handover') {
     refuseForgottenHandover(end.ended, slot.kept);
-    return { result, commit };
+    return { result, commit, brought };
   }
   const callId = result.handover?.call_id;
   if (callId === undefined || !slot.kept || !(await saidBy(parts.database, job.id, callId, slot.kept))) {
@@ -49,7 +52,7 @@ export async function prepareEnd(parts: TeamParts, job: JobRow, end: JobEnd): Pr
   }
   const handover = { key: slot.key, kept: slot.kept, callId };
   await checkEarly(parts, job, dispatch, { commit, handover });
-  return { result, commit, handover };
+  return { result, commit, brought, handover };
 }
 
 const unsaid: ReadonlySet<string> = new Set<DispatchEnded>(['silent', 'crashed']);

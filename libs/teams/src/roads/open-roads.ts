@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { CommandRunRequest, DispatchRequest, FarmError, limits, newId } from '#contracts';
-import { bundleFor, intakePack, patchFor, pin } from '#git';
+import { bundleFor, intakePack, patchFor, pin, teamBundleFor } from '#git';
 import type { JobRow } from '#jobs';
 import { outputSegment } from '../command-run/read-output.js';
 import { changedLineOf } from '../out/task-line.js';
@@ -14,6 +14,7 @@ import { lfsFileOf } from '../source/lfs/task-lfs.js';
 import { assignmentSql, commandRunSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql.js';
 import { branchOf } from '../task/branch.js';
 import { sourceName, storeOf } from '../task/task-store.js';
+import { teamWorkSql } from '../team-work-sql.js';
 import type { FileToSend, LeaseShown, Roads } from './roads.js';
 
 export function openRoads(parts: TeamParts): Roads {
@@ -34,6 +35,19 @@ export function openRoads(parts: TeamParts): Roads {
       const store = await storeOf(parts, task);
       const asked = { have, submodules: true, limits: parts.gitLimits ?? {} };
       return fileToSend(await bundleFor(store, base, asked));
+    },
+
+    async team(lease) {
+      if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
+      const dispatch = await parts.database.first(dispatchSql.read, { id: lease.job });
+      if (!dispatch) throw new FarmError('not_available');
+      const { task, assignment, base } = dispatch;
+      const [branches, notes] = await Promise.all([
+        parts.database.all(teamWorkSql.unmerged, { assignment, limit: limits.unmergedBranches }),
+        parts.database.all(teamWorkSql.notes, { task }),
+      ]);
+      const work = { base, branches, notes };
+      return fileToSend(await teamBundleFor(await storeOf(parts, task), work, { limits: parts.gitLimits ?? {} }));
     },
 
     async lfs(lease, oid) {

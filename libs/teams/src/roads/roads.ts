@@ -30,6 +30,8 @@ export interface Roads {
   settings(lease: LeaseShown): Promise<JobSettings>;
   /** The bundle of the job's pinned base, without what the worker says it has. @throws not_available, stale_lease */
   bundle(lease: LeaseShown, have: readonly string[]): Promise<FileToSend>;
+  /** On that base: the branches that stand unmerged for the Dispatch (D22), and what members of its Task have noted. @throws not_available, stale_lease */
+  team(lease: LeaseShown): Promise<FileToSend>;
   /** A file of git-lfs, by its sha256: only of the lease's own Task. @throws not_available, stale_lease */
   lfs(lease: LeaseShown, oid: string): Promise<FileToSend>;
   /**

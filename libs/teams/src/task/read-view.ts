@@ -8,6 +8,7 @@ import {
   type MemberState,
   type OutputOf,
   PauseReason,
+  type TaskResult,
   type taskGet,
 } from '#contracts';
 import { changedSubmodules, diffStat } from '#git';
@@ -22,6 +23,7 @@ import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, TaskRow, TeamMemberRow } from '../rows.js';
 import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql, teamSql } from '../sql.js';
 import { steerActions } from '../steer/steer-actions.js';
+import { teamWorkSql } from '../team-work-sql.js';
 import { readUsage } from '../usage/read-usage.js';
 import { actionsOf } from './actions.js';
 import { activitiesOf, toldTypes } from './activities.js';
@@ -180,10 +182,16 @@ async function readResult(
     branch: changed ? branchOf(task.id) : null,
     commit: changed ? root.line_head : null,
     base: root.line_base,
+    unmerged: await readUnmerged(tx, task.id, root.id),
     ...prepared,
     isolation: said.isolation ?? null,
     completed_at: boundary.recorded_at.toISOString(),
   };
+}
+
+async function readUnmerged(tx: Queries, task: string, root: string): Promise<TaskResult['unmerged']> {
+  const rows = await tx.all(teamWorkSql.unmergedOfTask, { task, root, limit: limits.pageMax });
+  return rows.map(({ branch, commit, member }) => ({ branch, commit, member_id: member }));
 }
 
 /** What waits for an account's limit to end, and until when. */

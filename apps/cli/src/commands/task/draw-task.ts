@@ -1,4 +1,4 @@
-import type { Budget, TaskUsage, TaskView } from '#contracts';
+import type { Budget, TaskResult, TaskUsage, TaskView } from '#contracts';
 import type { Paint } from '../../output/screen.js';
 import { drawPairs, drawTable } from '../../output/table.js';
 import { plainLine, plainText } from '../../output/terminal-text.js';
@@ -100,10 +100,17 @@ export function drawResult(view: TaskView, paint: Paint): string {
     ),
     ...drawVerification(view, paint),
     ...(result.notes ?? []).map(plainText),
+    ...drawUnmerged(result.unmerged, paint),
     ...(files.length === 0 ? ['No files were changed.'] : [drawTable(['', 'file', '', ''], files, paint)]),
     ...(hidden > 0 ? [`… and ${hidden} more`] : []),
     ...(result.branch === null ? [] : [paint.dim(`longshore task checkout ${task_id} brings the branch here`)]),
   ].join('\n\n');
+}
+
+function drawUnmerged(unmerged: TaskResult['unmerged'], paint: Paint): readonly string[] {
+  if (unmerged.length === 0) return [];
+  const rows = unmerged.map(({ branch, member_id, commit }) => [branch, member_id, commit]);
+  return [drawTable(['never merged', 'member', 'commit'], rows, paint)];
 }
 
 const tailLines = 12;

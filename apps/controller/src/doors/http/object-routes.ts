@@ -51,6 +51,11 @@ export function objectRoutes(scope: FastifyInstance, { identity, roads }: Object
     return sendFile(request, reply, await roads.bundle(lease, have));
   });
 
+  scope.get(objectPaths.team, async (request, reply) => {
+    const lease = leaseShown(await leaseHolderOf(request, identity), read(ofJob, request.params));
+    return sendFile(request, reply, await roads.team(lease));
+  });
+
   scope.get(objectPaths.lfs, async (request, reply) => {
     const { oid, ...params } = read(ofLfs, request.params);
     const lease = leaseShown(await leaseHolderOf(request, identity), params);
