@@ -261,6 +261,8 @@ export const limits = {
   commandLaunches: 2,
   /** How long a command of a member waits for its warm machine while that is full (D15). */
   commandWarmMs: 60_000,
+  /** Of its output in the workspace; the farm has all of it. */
+  commandLogBytes: 64 * 1024 ** 2,
   /** Runs that a view shows. */
   shownRuns: 20,
   // out

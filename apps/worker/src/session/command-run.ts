@@ -8,6 +8,7 @@ import type { Instant } from '../process/monotonic.js';
 import { GrowthWatch } from '../workspace/disk/growth-watch.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { removeFolder } from '../workspace/remove-folder.js';
+import { CommandLog } from './command-log.js';
 import { type PreparedCommand, prepareCommand } from './command-run-preparation.js';
 import { CommandTail } from './command-run-tail.js';
 import { type CommandWalls, openCommandWalls } from './command-run-walls.js';
@@ -177,7 +178,7 @@ export class CommandRun implements JobRun {
 
   private async follow(
     tree: GuardedTree,
-    { request, isolation, settings }: PreparedCommand,
+    { request, payload, isolation, settings }: PreparedCommand,
     growth: GrowthWatch,
     work: CommandWork,
   ): Promise<SlotAfter> {
@@ -190,8 +191,10 @@ export class CommandRun implements JobRun {
     const alive = setInterval(() => lease.touch(), signOfLifeMs);
     const output = new OutputRoad(needs.farm, lease, this.log);
     const tail = new CommandTail();
+    const file = work.isKept ? await CommandLog.open(this.folder, this.log) : undefined;
     const take = async (bytes: Buffer): Promise<void> => {
       tail.add(bytes);
+      await file?.write(bytes);
       await output.writeBytes(bytes);
     };
     const read = Promise.all(
@@ -208,11 +211,13 @@ export class CommandRun implements JobRun {
     clearInterval(alive);
     this.say('stopped', { ended: why, empty: stopped.empty });
     if (!stopped.empty) {
+      await file?.close();
       this.brokeOff = work.isKept;
       return this.endUncertain(stopped.survivors);
     }
     if (why === 'lost' && !work.isKept) return 'free';
     await read;
+    await file?.layIn(this.folder.work, outputPathOf(payload));
     this.enter(work.isKept ? 'capturing' : 'uploading');
     await output.flush();
     const exit = await tree.exited;
@@ -302,6 +307,11 @@ export class CommandRun implements JobRun {
 type Wanted = 'cancelled' | 'lost';
 
 const never = new Promise<never>(() => undefined);
+
+/** As the member is told. */
+function outputPathOf({ task_directory, command_id }: PreparedCommand['payload']): string {
+  return `${task_directory}/command-runs/${command_id}/output.log`;
+}
 
 function commandOf({ request, cwd }: PreparedCommand, { environment }: CommandWalls): TreeCommand {
   const { command } = request;

@@ -28,7 +28,7 @@ const resultOf = (job: StandInJob) => job.completed?.result ?? {};
 describe('a command of a member on a worker', () => {
   it('M9 hands back what it changed, whatever its end, and leaves the workspace warm for who goes on', async () => {
     const { farm, shell } = await aFarm();
-    const first = shell('mkdir deps; echo there > deps/x; echo built > out.txt; rm a.txt; exit 3');
+    const first = shell('echo said; mkdir deps; echo there > deps/x; echo built > out.txt; rm a.txt; exit 3');
     const worker = await aWorker(farm);
     await waitUntil(() => first.completed !== undefined, within);
     expect(first.completed).toMatchObject({ ended: 'exited', result: { exit_code: 3 } });
@@ -36,9 +36,9 @@ describe('a command of a member on a worker', () => {
     expect(first.packs).toEqual([{ epoch: 1, commit, how: 'accepted' }]);
     await worker.until('kept');
 
-    const next = shell('cat deps/x out.txt; ls; git status --porcelain', commit);
+    const next = shell('cat deps/x out.txt .longshore/*/command-runs/*/output.log; ls; git status --porcelain', commit);
     await waitUntil(() => next.completed !== undefined, within);
-    expect(saidBy(next)).toBe('there\nbuilt\ndeps\nout.txt\n');
+    expect(saidBy(next)).toBe('there\nbuilt\nsaid\ndeps\nout.txt\n');
     expect(resultOf(next)).toMatchObject({ exit_code: 0, isolation: { warm: true } });
     expect(resultOf(next)).not.toHaveProperty('commit');
     expect(next.packs).toEqual([]);

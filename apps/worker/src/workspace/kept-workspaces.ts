@@ -26,7 +26,8 @@ export class KeptWorkspaces {
     if (!shape.test(assignment)) return removeFolder(folder.path);
     await unmountBeneath(folder.path);
     const { state, sandbox, handover, pack, marker } = folder;
-    for (const path of [state, sandbox, handover, pack, marker]) await removeFolder(path);
+    for (const path of [state, sandbox, handover, pack, marker, join(folder.path, 'output.log')])
+      await removeFolder(path);
     await writeFile(join(folder.path, noteName), JSON.stringify({ bytes: await bytesIn(folder.path) }));
     const place = join(this.folder, assignment);
     await removeFolder(place);

@@ -37,3 +37,6 @@ Do not pass your Assignment on whole to one of them and echo the report. Do not 
 Bring the parts together and check them before you say green; green needs a green of each of your direct team.`;
 
 export const continuationText = `You continue work that began before: the continuation in the request says what happened. The workspace holds what arrived from then; nobody remembers the conversation, so read the plan, the notes and the files.`;
+
+export const commandRunText = `"start_command_run" has a command run in your workspace, for as long as it takes, and hands over: stop after it. You go on when it has ended, with its end, the last lines of its output and the files that it changed. Where you go on in the workspace that it ran in, what it said stands at its output path.
+Use it for what takes long, such as a build or a whole test suite. Nothing runs a command twice by itself: when its machine is lost you are told that it was abandoned, what it did is unknown, and you decide.`;

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { DispatchRequest } from '#contracts';
 import {
   checkpointText,
+  commandRunText,
   continuationText,
   contributorText,
   coreText,
@@ -26,6 +27,7 @@ export function renderRequest(picture: Picture): z.output<typeof DispatchRequest
     element('checkpoint', checkpointText),
     self.position === 'task_lead' ? element('task_lead', leadText) : '',
     element(self.behavior, self.behavior === 'manager' ? managerText : contributorText),
+    self.effective_capabilities.command_run === 'allow' ? element('command_run', commandRunText) : '',
     picture.continuation === null ? '' : element('continuation', continuationText),
     element('member_instruction', self.instruction),
     element('workflow_note', picture.note),
