@@ -74,7 +74,7 @@ describe('the calls of a member', () => {
     expect((await read(worker, { jobToken, key })).status).toBe(200);
     expect(codeOf(await read(other, { jobToken, key }))).toBe('stale_lease');
     expect(codeOf(await read(worker, { key }))).toMatch(/stale_lease|not_available|unauthenticated/);
-    expect(codeOf(await read(worker, { jobToken }))).toBe('invalid_input');
+    expect(codeOf(await read(worker, { jobToken }))).toBe('idempotency_key_invalid');
   });
 
   it('D13 are nobody’s after the end: what was handed over can not be said anew, by this machine or another', async () => {
