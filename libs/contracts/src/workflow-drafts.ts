@@ -74,7 +74,7 @@ export const workflowDraftCreate = contract({
     /** Null when nothing was replaced. */
     undo_receipt: UndoReceipt,
   }),
-  errors: ['not_found', 'conflict', 'too_large'],
+  errors: ['not_found', 'conflict', 'budget_exhausted', 'too_large'],
   positional: ['workflow_id'],
 });
 

@@ -19,7 +19,7 @@ export class InputReader<Services, Input extends z.ZodType, Output extends z.Zod
   ) {}
 
   read(given: unknown): ReadOutcome<Services> {
-    const parsed = z.safeParse(this.schemas.input, given);
+    const parsed = parseShallow(this.schemas.input, given);
     if (!parsed.success) return { ok: false, issues: parsed.error.issues };
     const input = parsed.data;
     const { rule } = this;
@@ -59,6 +59,21 @@ export class InputReader<Services, Input extends z.ZodType, Output extends z.Zod
 
   private attempt(input: z.output<Input>, output: z.input<Output>, call: Call<Services>): Attempt {
     return { output: checkOutput(this.schemas.output, output), wait: this.rule.waits?.(input, output, call) };
+  }
+}
+
+type Parsed<Output> =
+  | { readonly success: true; readonly data: Output }
+  | { readonly success: false; readonly error: { readonly issues: readonly z.core.$ZodIssue[] } };
+
+/** Schemas that name themselves follow an input down; one that is deeper than our stack does not fit (H13). */
+function parseShallow<Schema extends z.ZodType>(schema: Schema, given: unknown): Parsed<z.output<Schema>> {
+  try {
+    return z.safeParse(schema, given);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const issue: z.core.$ZodIssue = { code: 'custom', path: [], message: '', params: { rule: 'too_deep' } };
+    return { success: false, error: { issues: [issue] } };
   }
 }
 

@@ -102,7 +102,7 @@ export interface Teams {
   readonly drafts: {
     lock(tx: Transaction, draft: string): Promise<void>;
     lockBeginning(tx: Transaction, input: InputOf<typeof workflowDraftCreate>): Promise<void>;
-    /** @throws also invalid_input, too_large */
+    /** @throws also invalid_input, budget_exhausted, too_large */
     begin(tx: Transaction, input: InputOf<typeof workflowDraftCreate>): Promise<OutputOf<typeof workflowDraftCreate>>;
     previewBeginning(tx: Transaction, input: InputOf<typeof workflowDraftCreate>): Promise<Preview>;
     /** @throws also illegal_state, budget_exhausted, too_large */

@@ -11,7 +11,8 @@ import {
 import type { Transaction } from '#store';
 import { type DraftRow, workflowDraftSql, workflowSql } from '../workflow-sql.js';
 import { asContent, changeDraft, documentOf, refOf, refuseStale, sameDocument } from './draft-store.js';
-import { firstSequence } from './edit-document.js';
+import { firstSequence, shapeOf } from './edit-document.js';
+import { refuseOversize } from './tree-rules.js';
 
 type Input = InputOf<typeof workflowDraftCreate>;
 
@@ -24,7 +25,7 @@ type Beginning =
  * Begins a draft from a whole document or from what is published. One that stands is replaced only by who shows its etag; the same
  * document again changes nothing.
  *
- * @throws invalid_input · not_found (nothing is published to begin from) · conflict (the etag) · too_large
+ * @throws invalid_input · not_found (nothing is published to begin from) · conflict (the etag) · budget_exhausted, too_large
  */
 export async function beginDraft(tx: Transaction, input: Input): Promise<OutputOf<typeof workflowDraftCreate>> {
   const id = workflowOf(input);
@@ -66,6 +67,8 @@ export async function lockBeginning(tx: Transaction, input: Input): Promise<void
 }
 
 function workflowOf({ workflow_id, workflow }: Input): string {
+  // Here, before anything is made of it: each level of a tree costs more than the one above.
+  if (workflow !== undefined) refuseOversize(shapeOf(workflow.lead));
   const id = workflow?.id ?? workflow_id;
   if (id !== undefined && (workflow_id === undefined || workflow_id === id)) return id;
   throw new FarmError(

@@ -325,11 +325,18 @@ describe('the limits of a workflow', () => {
     });
   });
 
-  it('N1 hold for what is taken whole: 13 levels and more than 4,096 nodes keep a draft from being published', async () => {
+  it('N1 hold for what is taken whole: 13 levels and 257 members are no draft, and more than 4,096 nodes keep one from being published', async () => {
     const chain = (left: number): { id: string; children?: { id: string }[] } =>
       left === 1 ? { id: 'm1' } : { id: `m${left}`, children: [chain(left - 1)] };
-    const deep = await begin({ workflow: aWorkflow('too-deep', { lead: chain(13) }) });
-    expect((await validate(deep.draft)).issues).toMatchObject([{ message: 'A team is at most 12 members deep.' }]);
+    await expect(begin({ workflow: aWorkflow('too-deep', { lead: chain(13) }) })).rejects.toMatchObject({
+      code: 'budget_exhausted',
+    });
+    const rows = Array.from({ length: 16 }, (_, n) => ({
+      id: `c${n}`,
+      children: Array.from({ length: 15 }, (_, at) => ({ id: `c${n}-${at}` })),
+    }));
+    const crowd = aWorkflow('too-many', { lead: { id: 'lead', children: rows } });
+    await expect(begin({ workflow: crowd })).rejects.toMatchObject({ code: 'budget_exhausted' });
     const provider = {
       kind: 'codex' as const,
       account: 'a',

@@ -47,7 +47,7 @@ export function editDocument(document: WorkflowDocument, sequence: number, edit:
       ...before,
       children: [...(before.children ?? []), given.member],
     }));
-    refuseOversize(shapeOf(lead, 1));
+    refuseOversize(shapeOf(lead));
     const accepted: AcceptedChange = {
       kind: 'member_added',
       parent_member_id: parent.id,
@@ -138,7 +138,7 @@ export function membersOf(member: WorkflowMember): readonly WorkflowMember[] {
 
 const idsOf = (member: WorkflowMember): string[] => membersOf(member).map(({ id }) => id);
 
-function shapeOf(member: WorkflowMember, depth: number): readonly { depth: number; children: number }[] {
+export function shapeOf(member: WorkflowMember, depth = 1): readonly { depth: number; children: number }[] {
   const children = member.children ?? [];
   return [{ depth, children: children.length }, ...children.flatMap((child) => shapeOf(child, depth + 1))];
 }
