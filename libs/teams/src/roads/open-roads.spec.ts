@@ -59,7 +59,9 @@ describe('the roads', () => {
     expect(await north.rebooted().upload(lost, work)).toBe('rescue');
     expect(await north.upload(lost, work)).toBe('rescue');
     const { rescues } = await farm.view(task);
-    expect(rescues).toMatchObject([{ commit: work.commit, member_id: 'lead', ref: `${lost.id}/1/${work.commit}` }]);
+    expect(rescues).toMatchObject([
+      { commit: work.commit, member_id: 'lead', ref: expect.stringMatching(/^rescue\.[0-9a-f]{16}$/) },
+    ]);
     const store = join(farm.data, 'tasks', task, 'store.git');
     expect(plainGit(store, ['--git-dir=.', 'show', `refs/longshore/rescue/${lost.id}/1/${work.commit}:late.txt`])).toBe(
       'late',

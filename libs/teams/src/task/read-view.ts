@@ -25,7 +25,7 @@ import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql, teamSql }
 import { steerActions } from '../steer/steer-actions.js';
 import { teamWorkSql } from '../team-work-sql.js';
 import { readUsage } from '../usage/read-usage.js';
-import { actionsOf } from './actions.js';
+import { actionIdOf, actionsOf } from './actions.js';
 import { activitiesOf, toldTypes } from './activities.js';
 import { branchOf } from './branch.js';
 import { productStatus } from './product-status.js';
@@ -111,7 +111,7 @@ export async function readView(
     budget: task.settings.budget ?? null,
     result,
     rescues: (await tx.all(rescueSql.ofTask, { task: id })).map((row) => ({
-      ref: `${row.job}/${row.epoch}/${row.commit}`,
+      ref: actionIdOf([row.job, row.epoch, row.commit]).replace('action.', 'rescue.').slice(0, rescueRefChars),
       commit: row.commit,
       member_id: row.member,
       kept_at: row.kept_at.toISOString(),
@@ -121,6 +121,8 @@ export async function readView(
   };
 }
 
+/** A name that stays and says nothing of the machinery (I24). */
+const rescueRefChars = 23;
 const excerptChars = 512;
 const shownActivities = 20;
 

@@ -57,6 +57,35 @@ const counters = async (task: string) =>
   )[0];
 const alone = { used: 0, waves: 0, members: 0, assignments: 1, dispatches: 1 };
 
+describe('what people are shown of a team at work', () => {
+  it('I24 names no Dispatch, Assignment, Wave or lease, from its first turn to its Result, with steering and what was kept', async () => {
+    const { task, worker, north, of } = await aWave(['a', 'b'], 'duo');
+    const shown: unknown[] = [await farm.view(task)];
+    shown.push(await farm.steer(task, 'b', 'Mind the gap.'));
+    await north.acknowledge(of('b'), { seq: 1, outcome: 'delivered' });
+    const lost = of('a');
+    const late = await north.work(lost, { 'late.txt': 'late\n' });
+    await farm.time.pass(leaseTime + 1);
+    await farm.queue.sweep();
+    await north.upload(lost, late);
+    const south = worker('south');
+    for (const _ of ['a', 'b']) await south.handOver(await south.begin(), green);
+    shown.push(await farm.view(task));
+    await farm.teams.sweeps.joinWaves();
+    await farm.time.pass(limits.preferMs + 1);
+    await south.handOver(await south.begin(), green);
+    shown.push(await farm.view(task));
+    const search = { query: task, limit: 5 };
+    shown.push(await farm.database.reading((tx) => farm.teams.tasks.search(tx, search)));
+    const ids = await rows<{ id: string }>(`select id::text from assignment where task = '${task}'
+      union select id::text from dispatch where task = '${task}' union select id::text from wave where task = '${task}'
+      union select l.lease_id::text from lease l join dispatch d on d.id = l.job where d.task = '${task}'`);
+    expect(ids.length).toBeGreaterThan(8);
+    expect((await farm.view(task)).rescues).toHaveLength(1);
+    expect(ids.filter(({ id }) => JSON.stringify(shown).includes(id))).toEqual([]);
+  });
+});
+
 describe('a Wave', () => {
   it('M4 Q2 D21 gives work to children side by side, joins when all have reported, and the lead goes on with what they did', async () => {
     const { task, north, of } = await aWave(['a', 'b'], 'duo');
