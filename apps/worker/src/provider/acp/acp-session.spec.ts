@@ -214,7 +214,8 @@ describe('a session with an agent that speaks ACP', () => {
     const lay = (url: string) => DoorRelay.lay({ stateFolder, memberDoor: { url, token: 'token-of-the-door' } });
     const { server } = await lay(`http://127.0.0.1:${port}/mcp`);
     const messages = [
-      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      // a separator that ends no line of JSON
+      { jsonrpc: '2.0', id: 1, method: 'ping', params: { said: 'one\u2028line' } },
       { jsonrpc: '2.0', method: 'notifications/initialized' },
     ];
     expect(await said(server, messages, 2, () => asked.length)).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
