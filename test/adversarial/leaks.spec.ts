@@ -23,7 +23,7 @@ let agent: FleetAgent;
 let worker: TestWorker;
 /** Subjects and payloads of everything that goes over NATS. */
 const rung: string[] = [];
-let deafen: () => Promise<void>;
+let deafen = async (): Promise<void> => {};
 beforeAll(async () => {
   fleet = await aFleet(`[api]\nmcp_enabled = true\n${hostilePlugin}`);
   deafen = await hearEverything(fleet);
@@ -47,6 +47,8 @@ async function hearEverything({ farm: { nats } }: Fleet): Promise<() => Promise<
   const connection = await connect({
     servers: nats.url,
     authenticator: credsAuthenticator(new TextEncoder().encode(nats.controllerCreds)),
+    // What hangs, not what is slow.
+    timeout: 60_000,
   });
   connection.subscribe('>', {
     callback: (error, message) => void rung.push(error ? error.message : `${message.subject} ${message.string()}`),
