@@ -20,6 +20,12 @@ export const Command = z.discriminatedUnion('kind', [
 ]);
 export type Command = z.output<typeof Command>;
 
+/** The same, as it is told: its words are a member's. */
+const ShownCommand = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('argv'), argv: z.array(outsideText(z.string())) }),
+  z.strictObject({ kind: z.literal('shell'), command: outsideText(z.string()) }),
+]);
+
 /** `failed`: ended with another code than 0, by a signal, or never launched (`failure_code` says which). */
 export const CommandRunState = z.enum([
   'pending_start',
@@ -144,7 +150,7 @@ export const CommandRunView = z.strictObject({
   purpose: CommandPurpose,
   member: z.strictObject({ id: z.string(), name: outsideText(z.string()) }),
   summary: outsideText(z.string()),
-  command: outsideText(Command),
+  command: ShownCommand,
   cwd: outsideText(z.string()).nullable(),
   timeout_seconds: z.int().nullable(),
   status: CommandRunStatus,

@@ -83,7 +83,8 @@ export async function openLane(
   if (!assignment || !tail) throw new Error('a lane without its rows');
   // What it waited for has ended meanwhile: that, and not the pause, is what it goes on with (I14).
   const request = await tx.first(humanRequestSql.ofDispatch, { dispatch: tail.id });
-  if (request) return goOnAfterRequest(parts, tx, task, request);
+  if (request?.assignment === assignment.id && request.status !== 'open')
+    return goOnAfterRequest(parts, tx, task, request);
   const run = await tx.first(commandRunSql.ofDispatch, { dispatch: tail.id });
   if (run) return goOnAfterRun(parts, tx, task, run);
   await openDispatch(parts, tx, task, assignment, {

@@ -49,6 +49,8 @@ const view = (base: string, commit: string) => ({
   attention: [],
   actions: [],
   rescues: [],
+  human_requests: [],
+  command_runs: [],
   activities: [],
   usage: null,
   budget: null,
