@@ -73,6 +73,19 @@ export interface Services {
 /** Connections for calls; a burst waits for one here and not in PostgreSQL. */
 const databaseConnections = 20;
 
+/** What the connections of a controller are called once it lives. */
+const controllers = 'longshore-controller';
+
+/** Under another name, or whoever starts would take itself, or another that starts, for one that lives. */
+async function beginLife({ databaseUrl: url }: Settings): Promise<void> {
+  const database = openDatabase({ url, max: 1, applicationName: `${controllers}-starts` });
+  try {
+    await beginGeneration(database, controllers);
+  } finally {
+    await database.close();
+  }
+}
+
 /** Brings the schema up to date and composes the services. Nothing listens yet. */
 export async function openFarm(settings: Settings, log: Logger): Promise<Services> {
   if (settings.databaseOwnerUrl !== undefined) {
@@ -80,13 +93,13 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     const ran = await migrate({ ownerUrl: settings.databaseOwnerUrl, appRole, migrations });
     if (ran.length > 0) log.info({ migrations: ran }, 'the schema is up to date');
   }
+  await beginLife(settings);
   const database = openDatabase({
     url: settings.databaseUrl,
     max: databaseConnections,
-    applicationName: 'longshore-controller',
+    applicationName: controllers,
     onIdleError: (error) => log.warn({ fault: error.message }, 'a database connection was lost'),
   });
-  await beginGeneration(database);
   const { id: farmId } = await readFarm(database);
   const keysFolder = join(settings.data, 'keys');
   const keys = await openFarmKeys(keysFolder);

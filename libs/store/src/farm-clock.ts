@@ -26,7 +26,10 @@ export async function readFarm(database: Queries): Promise<FarmFacts> {
   return { id: row.id, generation: row.generation, farmAt: row.farm_at, behindMs: row.behind_ms, ticking: row.ticking };
 }
 
-/** Begins a new life of the farm when no controller has ticked for 5 s (H42). */
-export async function beginGeneration(database: Database): Promise<void> {
-  await database.run(storeSql.nextGeneration);
+/**
+ * Begins a new life of the farm when no controller lives (H42). `controllers`: what their connections are called, for who can tell
+ * by them; else only their ticks are looked at.
+ */
+export async function beginGeneration(database: Database, controllers?: string): Promise<void> {
+  await database.run(storeSql.nextGeneration, { controllers: controllers ?? null });
 }

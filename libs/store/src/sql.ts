@@ -25,11 +25,16 @@ export const storeSql = {
      from farm`,
   ),
 
-  /** A life of the farm begins when a controller starts and none ticks (H42). */
+  /**
+   * A life of the farm begins when a controller starts and none lives (H42): none has ticked for 5 s, or none is connected under
+   * $controllers, as after a restart of all that was faster than that. Who starts connects under another name until this is done.
+   */
   nextGeneration: statement<{ generation: number }>(
     'store.next_generation',
     `update farm set generation = generation + 1
      where (select clock_timestamp() - ticked_at > interval '5 s' from farm_clock)
+       or ($controllers::text is not null and not exists (select from pg_stat_activity
+         where datname = current_database() and application_name = $controllers))
      returning generation`,
   ),
 
