@@ -112,6 +112,35 @@ describe.each(eras)('for a client of %s', (_era, say) => {
     }
   });
 
+  it('A5.6 S1.7 takes the exact name and no other spelling; what is not there asks for no wider token', async () => {
+    for (const name of ['Task_Search', 'task.search', 'task__search', 'my_plugin__ping', 'my_plugin.ping']) {
+      const { status, text, headers } = await call(name);
+      expect([name, status, headers.get('www-authenticate')]).toEqual([name, 200, null]);
+      expect(JSON.parse(text)).toMatchObject({ error: { code: -32_602, message: 'not available' } });
+    }
+    expect(toolResultOf(await call('task_search')).structuredContent).toMatchObject({ kind: 'result' });
+  });
+
+  it('S1.4 S1.13 says of each result of 2026 what it is, and offers tools and nothing that is on its way out', async () => {
+    if (say !== modern) {
+      const { body } = await ask(
+        legacy('initialize', {
+          protocolVersion: '2025-06-18',
+          capabilities: {},
+          clientInfo: { name: 'test', version: '1' },
+        }),
+      );
+      expect(
+        z.object({ result: z.object({ capabilities: z.looseObject({}) }) }).parse(body).result.capabilities,
+      ).toEqual({
+        tools: {},
+      });
+      return;
+    }
+    const answers = [await ask(say('tools/list')), await call('status'), await call('task_search', { limit: 'x' })];
+    for (const { body } of answers) expect(body).toMatchObject({ result: { resultType: 'complete' } });
+  });
+
   it('A5.5 S1.6 lists exactly what can be called, in order, for this caller alone', async () => {
     const listed = await ask(say('tools/list'));
     const { tools, ...rest } = listOf(listed);
