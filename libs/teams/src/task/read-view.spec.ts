@@ -108,6 +108,15 @@ describe('the view of a Task', () => {
     expect(await attention()).toEqual([]);
   });
 
+  it('I7 shows the files of a Result also to who looked while the Task was completing', async () => {
+    const { task, worker } = await farm.alone();
+    const early = await farm.teams.tasks.prepareView(task);
+    const north = worker('north');
+    await north.handOver(await north.begin(), { summary: 'Done', outcome: 'green' }, { 'new.txt': 'new\n' });
+    const view = await farm.database.reading((tx) => farm.teams.tasks.get(tx, { task_id: task }, early));
+    expect(view.result?.files_changed.map(({ path }) => path)).toEqual(['new.txt']);
+  });
+
   it('O13 answers a control with what was done', async () => {
     const task = await farm.task();
     const action = (await farm.view(task)).actions.find(({ kind }) => kind === 'cancel');

@@ -88,7 +88,10 @@ export async function readView(
   const assignments = await tx.all(assignmentSql.ofTask, { task: id });
   const names = new Map(team.map((row) => [row.member, row.configuration.title ?? row.member]));
   const usage = await readUsage(tx, id);
-  const result = await readResult(tx, task, assignments, { ...prepared, usage });
+  // The Task may have completed after git was looked at: its Result does not go out without its files.
+  const early = task.status === 'completed' && prepared === nothingChanged;
+  const seen = early ? await prepareView(parts, id) : prepared;
+  const result = await readResult(tx, task, assignments, { ...seen, usage });
   const facts = await tx.all(taskSql.eventsOf, { task: id, types: toldTypes, limit: shownActivities });
   const lanes = await tx.first(dispatchSql.starting, { task: id });
   return {
