@@ -45,7 +45,7 @@ interface Sent {
 async function main(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'longshore-bench-'));
   const config = join(folder, 'longshore.toml');
-  await writeFile(config, '[api]\nmcp_enabled = true\n');
+  await writeFile(config, '[api]\nmcp_enabled = true\ncalls_per_minute = 0\n');
   const farm = await LocalFarm.open({ data: join(folder, 'data'), config, env: {}, port: 0, again: false, say });
   try {
     const sent = await requestsOf(farm);
