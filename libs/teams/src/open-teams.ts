@@ -28,7 +28,7 @@ import { warnOfRef } from './source/find-base.js';
 import { listRepositories } from './source/list-repositories.js';
 import { expireMirrors } from './source/mirrors.js';
 import { lockRepository, previewRemoval, removeRepository } from './source/remove-repository.js';
-import { attentionSql, taskSql } from './sql.js';
+import { attentionSql, taskSql } from './sql/teams.js';
 import { followSteer } from './steer/follow-steer.js';
 import { previewSteer, steerMember } from './steer/steer-member.js';
 import { controlTask, previewControl } from './task/control-task.js';

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '#store';
-import { accessSql } from '../access-sql.js';
 import type { Registry } from '../registry.js';
+import { accessSql } from '../sql/access.js';
 import { noteChange } from './changes.js';
 import { canBeLifted, ceilingOf } from './exposure.js';
 import { pluginOf, pluginTarget } from './targets.js';

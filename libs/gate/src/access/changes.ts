@@ -1,5 +1,5 @@
 import type { Queries } from '#store';
-import { accessSql } from '../access-sql.js';
+import { accessSql } from '../sql/access.js';
 
 /** One change of what is offered or given: what was, what is; null where there is no row (A3.10). */
 export interface AccessChange {

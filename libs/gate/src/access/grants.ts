@@ -1,8 +1,8 @@
 import { FarmError } from '#contracts';
 import type { Queries, Transaction } from '#store';
-import { accessSql } from '../access-sql.js';
-import { agentsSql } from '../agents-sql.js';
 import type { Registry } from '../registry.js';
+import { accessSql } from '../sql/access.js';
+import { agentsSql } from '../sql/agents.js';
 import { noteChange } from './changes.js';
 import { pluginOf, pluginTarget } from './targets.js';
 

@@ -1,5 +1,5 @@
 import { type Database, type Queries, sentTogether, type Transaction } from '#store';
-import { accessSql } from '../access-sql.js';
+import { accessSql } from '../sql/access.js';
 import { type AccessRows, type Settings, settingsOf } from './access-rows.js';
 import { type Asker, type Exposed, exposureOf } from './exposure.js';
 

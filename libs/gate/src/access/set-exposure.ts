@@ -1,7 +1,7 @@
 import { FarmError } from '#contracts';
 import type { Queries, Transaction } from '#store';
-import { accessSql } from '../access-sql.js';
 import type { Registry } from '../registry.js';
+import { accessSql } from '../sql/access.js';
 import { type Setting, type Settings, settingsOf } from './access-rows.js';
 import { noteChange } from './changes.js';
 import { ceilingOf, type Exposed, isOffered } from './exposure.js';

@@ -5,7 +5,7 @@ import { type Database, openDatabase, type Queries, statement } from '#store';
 import { aDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { openFarmKeys } from '../keys/farm-keys.js';
-import { gateSql } from '../sql.js';
+import { gateSql } from '../sql/gate.js';
 import { AuditLog } from './audit-log.js';
 
 let copy: TestDatabase;

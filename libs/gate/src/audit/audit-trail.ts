@@ -3,7 +3,7 @@ import type { Queries, Transaction } from '#store';
 import type { InputHasher } from '../keys/farm-keys.js';
 import type { AuditedLease, AuditNotes } from '../operation.js';
 import { callerOf, type Door, type Principal } from '../principal.js';
-import { gateSql } from '../sql.js';
+import { gateSql } from '../sql/gate.js';
 
 interface AuditedCall {
   readonly operation: string;

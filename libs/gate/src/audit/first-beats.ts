@@ -1,6 +1,6 @@
 import type { Queries } from '#store';
 import type { AuditedLease } from '../operation.js';
-import { gateSql } from '../sql.js';
+import { gateSql } from '../sql/gate.js';
 
 /** Leases whose first beat is known to be in the audit; forgetting one costs a look. */
 const remembered = 20_000;

@@ -1,6 +1,6 @@
 import { FarmError } from '#contracts';
 import type { Database, Queries } from '#store';
-import { loginSql } from '../login-sql.js';
+import { loginSql } from '../sql/login.js';
 import { networkOf } from './network-of.js';
 
 /** What is tried: the first few cost nothing, each after that twice the wait of the one before, up to a most. */

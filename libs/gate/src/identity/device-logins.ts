@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { FarmError, limits, type OAuthErrorCode } from '#contracts';
 import type { Database } from '#store';
-import { type DeviceRow, loginSql, type PolledRow } from '../login-sql.js';
+import { type DeviceRow, loginSql, type PolledRow } from '../sql/login.js';
 import type { Attempts } from './attempts.js';
 import type { BrowserSession, Sessions } from './sessions.js';
 

@@ -3,8 +3,8 @@ import { CredentialFile, newPersonId } from '#contracts';
 import type { Database } from '#store';
 import { newPrivateKey, privateKeyOf, rawPublicKey } from '../keys/ed25519.js';
 import { readPrivateJson, replacePrivateJson } from '../keys/private-json.js';
-import { loginSql } from '../login-sql.js';
-import { gateSql } from '../sql.js';
+import { gateSql } from '../sql/gate.js';
+import { loginSql } from '../sql/login.js';
 import { hashPassword, makePassword } from './passwords.js';
 
 interface FirstPerson {

@@ -14,9 +14,9 @@ import {
 import type { Database, Transaction } from '#store';
 import { isSignedBy } from '../keys/ed25519.js';
 import type { FarmKeys } from '../keys/farm-keys.js';
-import { loginSql } from '../login-sql.js';
 import type { Door, JobClaims, PersonPrincipal, Principal, WorkerPrincipal } from '../principal.js';
-import { gateSql } from '../sql.js';
+import { gateSql } from '../sql/gate.js';
+import { loginSql } from '../sql/login.js';
 import { TokenIssuer } from '../tokens/token-issuer.js';
 import { agentKind, type JobTokenClaims, jobKind, personKind, workerKind } from '../tokens/token-kinds.js';
 import { Agents } from './agents.js';

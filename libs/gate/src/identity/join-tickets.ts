@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { FarmError, limits } from '#contracts';
 import type { Queries, Transaction } from '#store';
-import { gateSql } from '../sql.js';
+import { gateSql } from '../sql/gate.js';
 
 /** What a machine gets when it joins, fixed by who invited it (H26). */
 export interface Invitation {

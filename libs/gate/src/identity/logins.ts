@@ -1,7 +1,7 @@
 import { FarmError } from '#contracts';
 import type { Database } from '#store';
-import { type LoginRow, loginSql } from '../login-sql.js';
 import type { PersonRole } from '../principal.js';
+import { type LoginRow, loginSql } from '../sql/login.js';
 import type { Attempts } from './attempts.js';
 import { hashPassword, isOutdated, isPassword } from './passwords.js';
 

@@ -1,5 +1,5 @@
 import type { Database } from '#store';
-import { loginSql } from '../login-sql.js';
+import { loginSql } from '../sql/login.js';
 import { Attempts } from './attempts.js';
 import { DeviceLogins } from './device-logins.js';
 import { Logins } from './logins.js';

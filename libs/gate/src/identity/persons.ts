@@ -1,7 +1,7 @@
 import { FarmError, limits, newPersonId, type PersonView, type Proposal } from '#contracts';
 import type { Queries, Transaction } from '#store';
-import { loginSql, type PersonListRow } from '../login-sql.js';
 import type { PersonRole } from '../principal.js';
+import { loginSql, type PersonListRow } from '../sql/login.js';
 import { hashPassword, makePassword } from './passwords.js';
 
 /** A person with a password that is shown once. */

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { FarmError, limits, newServiceId, type ServiceTokenView } from '#contracts';
 import type { Database, Queries, Transaction } from '#store';
-import { loginSql, type ServiceListRow } from '../login-sql.js';
 import { hasRole, type PersonPrincipal, type PersonRole } from '../principal.js';
+import { loginSql, type ServiceListRow } from '../sql/login.js';
 
 export interface ServiceWish {
   readonly name: string;

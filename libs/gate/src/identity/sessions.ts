@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import { FarmError, limits, newSessionId, type SessionView } from '#contracts';
 import type { Database, Queries, Transaction } from '#store';
-import { loginSql, type SessionRow } from '../login-sql.js';
 import type { PersonPrincipal } from '../principal.js';
+import { loginSql, type SessionRow } from '../sql/login.js';
 import type { LoggedIn } from './logins.js';
 
 export interface BrowserSession {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AccountOffer, FarmError, limits, type WorkerReport, type WorkerView } from '#contracts';
 import type { Database, Queries, Transaction } from '#store';
 import type { WorkerPrincipal } from '../principal.js';
-import { gateSql, type WorkerRow } from '../sql.js';
+import { gateSql, type WorkerRow } from '../sql/gate.js';
 import { RecentRows } from './recent-rows.js';
 
 /** How old a worker's row may be that a call is judged by: a pause is felt by other controllers after so long. */

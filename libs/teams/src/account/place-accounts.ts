@@ -1,7 +1,7 @@
 import { DispatchPayload, limits } from '#contracts';
 import type { AccountState, JobRow } from '#jobs';
 import type { TeamParts } from '../parts.js';
-import { dispatchSql } from '../sql.js';
+import { dispatchSql } from '../sql/teams.js';
 import { lockTask } from '../task/lock-task.js';
 import { chooseAccount, type Machine } from './choose-account.js';
 

@@ -2,7 +2,7 @@ import { FarmError } from '#contracts';
 import type { Queries } from '#store';
 import type { Standing } from '../handover/handover-rule.js';
 import type { CheckpointBody } from '../rows.js';
-import { teamSql } from '../sql.js';
+import { teamSql } from '../sql/teams.js';
 
 /**
  * The rules of a terminal checkpoint, whole: asked at the call and asked again when the work has arrived (H1).

@@ -8,7 +8,7 @@ import { type Arrived, type HandoverRule, namedFiles, type Standing } from '../h
 import { asRefusal } from '../handover/refusal.js';
 import type { TeamParts } from '../parts.js';
 import type { CheckpointBody, Outcome } from '../rows.js';
-import { assignmentSql } from '../sql.js';
+import { assignmentSql } from '../sql/teams.js';
 import { completeTask } from '../task/complete-task.js';
 import { record } from '../task/events.js';
 import { settleChild } from '../wave/settle-child.js';

@@ -2,7 +2,7 @@ import type { Transaction } from '#store';
 import type { Standing } from '../handover/handover-rule.js';
 import type { TeamParts } from '../parts.js';
 import type { CheckpointBody } from '../rows.js';
-import { dispatchSql } from '../sql.js';
+import { dispatchSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 
 /** The row and its fact, for progress and for a boundary alike. */

@@ -3,7 +3,7 @@ import type { Queries, Transaction } from '#store';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow, TaskRow } from '../rows.js';
-import { taskSql } from '../sql.js';
+import { taskSql } from '../sql/teams.js';
 import { lockTask } from '../task/lock-task.js';
 import { cancelRun } from './cancel-run.js';
 import { cancelAction } from './run-actions.js';

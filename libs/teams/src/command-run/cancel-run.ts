@@ -2,7 +2,7 @@ import type { Transaction } from '#store';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow, TaskRow } from '../rows.js';
-import { commandRunSql } from '../sql.js';
+import { commandRunSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { endRun } from './end-run.js';
 

@@ -3,7 +3,7 @@ import type { Queries, Transaction } from '#store';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow, TaskRow } from '../rows.js';
-import { commandRunSql } from '../sql.js';
+import { commandRunSql } from '../sql/teams.js';
 import { cancelRun } from './cancel-run.js';
 
 /** The team is done, and only the farm's own run of the verify command keeps the Task from its end. */

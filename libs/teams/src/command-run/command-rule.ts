@@ -4,7 +4,7 @@ import { checkOpen } from '../checkpoint/check-checkpoint.js';
 import { closeDispatch } from '../dispatch/accept-work.js';
 import { capabilitiesOf } from '../dispatch/exposure.js';
 import type { HandoverRule, Standing } from '../handover/handover-rule.js';
-import { dispatchSql, teamSql } from '../sql.js';
+import { dispatchSql, teamSql } from '../sql/teams.js';
 import { openRun } from './open-run.js';
 
 /** A member has a command run and waits for it (§4.7 of the team rules): a Dispatch never runs beside its own command. */

@@ -4,7 +4,7 @@ import type { Transaction } from '#store';
 import { changedCommit } from '../dispatch/prepare-end.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow, TaskRow } from '../rows.js';
-import { commandRunSql } from '../sql.js';
+import { commandRunSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { lockTask, lockTaskOnly } from '../task/lock-task.js';
 import { endRun, type RunEnd } from './end-run.js';

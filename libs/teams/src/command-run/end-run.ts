@@ -5,7 +5,7 @@ import { acceptWork } from '../dispatch/accept-work.js';
 import { noteSetup } from '../dispatch/note-setup.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow, TaskRow } from '../rows.js';
-import { assignmentSql, attentionSql, commandRunSql, rescueSql } from '../sql.js';
+import { assignmentSql, attentionSql, commandRunSql, rescueSql } from '../sql/teams.js';
 import { completeTask } from '../task/complete-task.js';
 import { record } from '../task/events.js';
 import { goOnAfterRun } from './go-on-after-run.js';

@@ -1,5 +1,5 @@
 import type { TeamParts } from '../parts.js';
-import { commandRunSql } from '../sql.js';
+import { commandRunSql } from '../sql/teams.js';
 
 const batch = 50;
 

@@ -3,7 +3,7 @@ import type { Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow, Continuation, TaskRow } from '../rows.js';
-import { assignmentSql } from '../sql.js';
+import { assignmentSql } from '../sql/teams.js';
 import { outputPath } from './output-path.js';
 import { sayEnd } from './say-end.js';
 

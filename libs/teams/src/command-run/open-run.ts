@@ -5,7 +5,7 @@ import { taskDirectory } from '../dispatch/picture.js';
 import type { Standing } from '../handover/handover-rule.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
-import { commandRunSql } from '../sql.js';
+import { commandRunSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 
 interface Opening {

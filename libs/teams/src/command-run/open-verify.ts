@@ -2,7 +2,7 @@ import { newCommandId, newId } from '#contracts';
 import type { Transaction } from '#store';
 import type { Standing } from '../handover/handover-rule.js';
 import type { TeamParts } from '../parts.js';
-import { dispatchSql } from '../sql.js';
+import { dispatchSql } from '../sql/teams.js';
 import { openRun } from './open-run.js';
 
 /**

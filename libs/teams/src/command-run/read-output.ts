@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type commandRunOutputRead, FarmError, type InputOf, type OutputOf, utf8Length } from '#contracts';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
-import { commandRunSql } from '../sql.js';
+import { commandRunSql } from '../sql/teams.js';
 import { SanitizerState, sanitizeOutput } from './sanitize-output.js';
 
 /** A place in the output of one run, at the lease that the row names, and in what state the page before left off. */

@@ -1,7 +1,7 @@
 import type { TaskResult } from '#contracts';
 import type { Queries } from '#store';
 import type { CommandRunRow, TaskRow } from '../rows.js';
-import { commandRunSql } from '../sql.js';
+import { commandRunSql } from '../sql/teams.js';
 
 type Read = Pick<TaskResult, 'verified' | 'verification'>;
 

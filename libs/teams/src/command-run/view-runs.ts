@@ -1,7 +1,7 @@
 import { CommandRunListed, CommandRunView, type commandRunGet, FarmError, type InputOf, limits } from '#contracts';
 import type { Queries } from '#store';
 import type { CommandRunRow, TaskRow } from '../rows.js';
-import { commandRunSql, taskSql, teamSql } from '../sql.js';
+import { commandRunSql, taskSql, teamSql } from '../sql/teams.js';
 import { cancelAction } from './run-actions.js';
 import { sayEnd } from './say-end.js';
 

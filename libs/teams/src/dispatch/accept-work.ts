@@ -2,7 +2,7 @@ import { FarmError } from '#contracts';
 import type { JobRow } from '#jobs';
 import type { Transaction } from '#store';
 import type { AssignmentRow, ClosedReason, DispatchRow } from '../rows.js';
-import { assignmentSql, dispatchSql, rescueSql } from '../sql.js';
+import { assignmentSql, dispatchSql, rescueSql } from '../sql/teams.js';
 
 /**
  * Moves the Assignment's line to the captured commit: finished or not, every accepted capture is where its successor starts. Null:

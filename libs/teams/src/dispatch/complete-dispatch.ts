@@ -4,7 +4,7 @@ import { sentTogether, type Transaction } from '#store';
 import { applyHandover } from '../handover/apply-handover.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, Continuation, DispatchRow, TaskRow } from '../rows.js';
-import { assignmentSql, dispatchSql } from '../sql.js';
+import { assignmentSql, dispatchSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';
 import { keepBudget } from '../usage/keep-budget.js';

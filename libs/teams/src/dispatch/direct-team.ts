@@ -4,7 +4,7 @@ import { type Queries, sentTogether } from '#store';
 import type { Standing } from '../handover/handover-rule.js';
 import type { PlannedMember } from '../replan/change-team.js';
 import type { MemberConfiguration, Pins, TaskRow, TeamMemberRow } from '../rows.js';
-import { assignmentSql, teamSql } from '../sql.js';
+import { assignmentSql, teamSql } from '../sql/teams.js';
 import { capabilitiesOf, ceilingOf } from './exposure.js';
 
 /** A direct child, as its parent sees it. */

@@ -3,7 +3,7 @@ import type { JobFailure, JobRow, Kind, Next } from '#jobs';
 import type { Transaction } from '#store';
 import { carryHandover } from '../handover/kept-handover.js';
 import type { TeamParts } from '../parts.js';
-import { assignmentSql, rescueSql } from '../sql.js';
+import { assignmentSql, rescueSql } from '../sql/teams.js';
 import { hearSteer } from '../steer/hear-steer.js';
 import { record } from '../task/events.js';
 import { lockTaskOnly } from '../task/lock-task.js';

@@ -2,7 +2,7 @@ import { newId } from '#contracts';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, DispatchRow, TaskRow } from '../rows.js';
-import { assignmentSql, attentionSql } from '../sql.js';
+import { assignmentSql, attentionSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { pauseTask } from '../task/pause-task.js';
 import { closeDispatch } from './accept-work.js';

@@ -1,6 +1,6 @@
 import { type IsolationReport, limits, newId } from '#contracts';
 import type { Transaction } from '#store';
-import { attentionSql } from '../sql.js';
+import { attentionSql } from '../sql/teams.js';
 
 /** For people: why members work without what the setup command makes, and the way out. */
 export function setupFailedText({ reasons }: Pick<IsolationReport, 'reasons'>): string {

@@ -6,9 +6,9 @@ import type { TeamParts } from '../parts.js';
 import { readPolicy } from '../policy/keep-policy.js';
 import { type Breach, breachesOf, sandboxUnder } from '../policy/policy-rules.js';
 import type { AssignmentRow, Continuation, OpenedReason, Pins, TaskRow } from '../rows.js';
-import { attentionSql, dispatchSql, teamSql } from '../sql.js';
+import { teamWorkSql } from '../sql/team-work.js';
+import { attentionSql, dispatchSql, teamSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
-import { teamWorkSql } from '../team-work-sql.js';
 import { drawPicture, taskDirectory } from './picture.js';
 import { renderRequest } from './render-request.js';
 

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { getCurrentContext, OutputOf } from '#contracts';
 import { type Queries, sentTogether } from '#store';
 import type { AssignmentRow, Continuation, Pins, TaskRow, TeamMemberRow } from '../rows.js';
-import { teamSql } from '../sql.js';
-import { steerSql } from '../steer-sql.js';
-import { workflowSql } from '../workflow-sql.js';
+import { steerSql } from '../sql/steer.js';
+import { teamSql } from '../sql/teams.js';
+import { workflowSql } from '../sql/workflow.js';
 import { availableOf, type DirectTeammate, directTeam, proseOf } from './direct-team.js';
 import { capabilitiesOf, ceilingOf } from './exposure.js';
 

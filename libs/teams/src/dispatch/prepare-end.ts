@@ -7,7 +7,7 @@ import { findHandover, type KeptHandover, saidBy, voidHandover } from '../handov
 import { asRefusal } from '../handover/refusal.js';
 import type { TeamParts } from '../parts.js';
 import type { DispatchRow, KeptResult } from '../rows.js';
-import { assignmentSql, dispatchSql, rescueSql, taskSql } from '../sql.js';
+import { assignmentSql, dispatchSql, rescueSql, taskSql } from '../sql/teams.js';
 import { storeOf } from '../task/task-store.js';
 import { type BroughtWork, lookAtBroughtWork } from './team-work.js';
 

@@ -2,7 +2,7 @@ import { FarmError } from '#contracts';
 import type { JobRow } from '#jobs';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
-import { assignmentSql, attentionSql } from '../sql.js';
+import { assignmentSql, attentionSql } from '../sql/teams.js';
 import { openLane, resumeTask } from '../task/resume-task.js';
 import { readStanding } from './complete-dispatch.js';
 

@@ -4,9 +4,9 @@ import type { JobRow } from '#jobs';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, DispatchRow, KeptResult } from '../rows.js';
-import { rescueSql } from '../sql.js';
+import { teamWorkSql, type UnmergedBranch } from '../sql/team-work.js';
+import { rescueSql } from '../sql/teams.js';
 import { storeOf } from '../task/task-store.js';
-import { teamWorkSql, type UnmergedBranch } from '../team-work-sql.js';
 
 /** What an end brings beside the captured commit. */
 export interface BroughtWork {

@@ -3,7 +3,7 @@ import type { JobRow } from '#jobs';
 import type { Transaction } from '#store';
 import type { PreparedEnd } from '../dispatch/prepare-end.js';
 import type { TeamParts } from '../parts.js';
-import { assignmentSql, attentionSql, dispatchSql } from '../sql.js';
+import { assignmentSql, attentionSql, dispatchSql } from '../sql/teams.js';
 import type { Standing } from './handover-rule.js';
 import { ruleOf } from './handover-rules.js';
 import { findHandover, voidHandover } from './kept-handover.js';

@@ -1,5 +1,5 @@
-import { humanRequestSql } from '../human-request-sql.js';
 import type { TeamParts } from '../parts.js';
+import { humanRequestSql } from '../sql/human-request.js';
 import { eachTask } from '../task/each-task.js';
 import { lockTask } from '../task/lock-task.js';
 import { resolveRequest } from './resolve-request.js';

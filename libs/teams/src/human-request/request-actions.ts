@@ -1,4 +1,4 @@
-import type { HumanRequestRow } from '../human-request-sql.js';
+import type { HumanRequestRow } from '../sql/human-request.js';
 import { actionIdOf } from '../task/actions.js';
 
 /** What may be done to an open request; undefined: nothing (I16). */

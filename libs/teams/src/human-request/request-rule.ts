@@ -5,8 +5,8 @@ import { closeDispatch } from '../dispatch/accept-work.js';
 import { capabilitiesOf } from '../dispatch/exposure.js';
 import type { BodyOf } from '../handover/handover-body.js';
 import { type HandoverRule, namedFiles, type Standing } from '../handover/handover-rule.js';
-import { humanRequestSql } from '../human-request-sql.js';
-import { attentionSql, teamSql } from '../sql.js';
+import { humanRequestSql } from '../sql/human-request.js';
+import { attentionSql, teamSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { compileSchema } from './response-schema.js';
 

@@ -1,10 +1,10 @@
 import type { HumanResolution } from '#contracts';
 import type { Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
-import { type HumanRequestRow, humanRequestSql } from '../human-request-sql.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
-import { assignmentSql, attentionSql } from '../sql.js';
+import { type HumanRequestRow, humanRequestSql } from '../sql/human-request.js';
+import { assignmentSql, attentionSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 
 type Ending = Omit<HumanResolution, 'resolved_at'>;

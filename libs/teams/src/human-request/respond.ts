@@ -1,8 +1,8 @@
 import { FarmError, type humanRequestRespond, type InputOf, type OutputOf, type Preview } from '#contracts';
 import type { Queries, Transaction } from '#store';
 import type { Actor } from '../api.js';
-import { type HumanRequestRow, humanRequestSql } from '../human-request-sql.js';
 import type { TeamParts } from '../parts.js';
+import { type HumanRequestRow, humanRequestSql } from '../sql/human-request.js';
 import { lockTask } from '../task/lock-task.js';
 import { checkResponses } from './check-responses.js';
 import { requestAction } from './request-actions.js';

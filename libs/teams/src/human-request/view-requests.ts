@@ -1,6 +1,6 @@
 import { HumanRequestView, limits } from '#contracts';
 import type { Queries } from '#store';
-import { type HumanRequestRow, humanRequestSql } from '../human-request-sql.js';
+import { type HumanRequestRow, humanRequestSql } from '../sql/human-request.js';
 import { requestAction } from './request-actions.js';
 
 const shown = { open: 'open', resolved: 'answered', timed_out: 'expired', cancelled: 'cancelled' } as const;

@@ -4,7 +4,7 @@ import { canonicalJson } from '#contracts';
 import type { Transaction } from '#store';
 import type { MemberCaller } from '../api.js';
 import type { TeamParts } from '../parts.js';
-import { assignmentSql } from '../sql.js';
+import { assignmentSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { authorize, refuseAfterHandover } from './authority.js';
 

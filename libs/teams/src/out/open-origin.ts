@@ -4,7 +4,7 @@ import type { TeamParts } from '../parts.js';
 import type { RepositoryRow, TaskRow } from '../rows.js';
 import { credentialPlace } from '../source/add-repository.js';
 import { openRemote } from '../source/open-remote.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 
 /** The registered repository that a Task started from, judged and opened anew. */
 export interface Origin {

@@ -1,6 +1,6 @@
 import type { InputOf, Preview, taskPush } from '#contracts';
 import type { Queries } from '#store';
-import { pushSql } from '../sql.js';
+import { pushSql } from '../sql/teams.js';
 import { branchOf } from '../task/branch.js';
 import { changedLineOf } from './task-line.js';
 

@@ -15,7 +15,7 @@ import type { TeamParts } from '../parts.js';
 import type { PushRow, RepositoryRow, TaskRow } from '../rows.js';
 import { scratchOf } from '../source/mirrors.js';
 import { keepHostKeys } from '../source/open-remote.js';
-import { attentionSql, pushSql } from '../sql.js';
+import { attentionSql, pushSql } from '../sql/teams.js';
 import { branchOf } from '../task/branch.js';
 import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';

@@ -1,7 +1,7 @@
 import { FarmError } from '#contracts';
 import type { Queries } from '#store';
 import type { TaskRow } from '../rows.js';
-import { assignmentSql, taskSql } from '../sql.js';
+import { assignmentSql, taskSql } from '../sql/teams.js';
 
 interface Reading {
   readonly database: Queries;

@@ -1,9 +1,9 @@
 import { FarmError, Policy, type Preview } from '#contracts';
 import type { Queries, Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
-import { policySql } from '../policy-sql.js';
 import type { TaskRow } from '../rows.js';
-import { attentionSql, teamSql } from '../sql.js';
+import { policySql } from '../sql/policy.js';
+import { attentionSql, teamSql } from '../sql/teams.js';
 import { lockTask } from '../task/lock-task.js';
 import { type Breach, breachesOf } from './policy-rules.js';
 

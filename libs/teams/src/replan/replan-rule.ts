@@ -6,7 +6,7 @@ import { openDispatch } from '../dispatch/open-dispatch.js';
 import type { BodyOf } from '../handover/handover-body.js';
 import type { HandoverRule, Standing } from '../handover/handover-rule.js';
 import type { TaskRow, TeamMemberRow } from '../rows.js';
-import { assignmentSql, taskSql, teamSql } from '../sql.js';
+import { assignmentSql, taskSql, teamSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';
 import { changeTeam, type PlannedMember } from './change-team.js';

@@ -11,10 +11,10 @@ import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
 import { readJobSettings } from '../source/job-settings.js';
 import { lfsFileOf } from '../source/lfs/task-lfs.js';
-import { assignmentSql, commandRunSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql.js';
+import { teamWorkSql } from '../sql/team-work.js';
+import { assignmentSql, commandRunSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql/teams.js';
 import { branchOf } from '../task/branch.js';
 import { sourceName, storeOf } from '../task/task-store.js';
-import { teamWorkSql } from '../team-work-sql.js';
 import type { FileToSend, LeaseShown, Roads } from './roads.js';
 
 export function openRoads(parts: TeamParts): Roads {

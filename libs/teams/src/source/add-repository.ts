@@ -11,7 +11,7 @@ import type { Transaction } from '#store';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import type { RepositoryRow, RepositorySettings } from '../rows.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { checkCredential } from './credential.js';
 import { hostKeysOf } from './host-keys.js';
 import { needsHttps } from './lfs/lfs-endpoint.js';

@@ -3,7 +3,7 @@ import { glanceAt, listRemote, type SourceReport, withRemote } from '#git';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import type { RepositoryRow, RepositorySettings } from '../rows.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { fingerprintsOf } from './host-keys.js';
 import { scratchOf } from './mirrors.js';
 import { keepHostKeys, openRemote } from './open-remote.js';

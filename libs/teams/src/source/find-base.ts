@@ -4,7 +4,7 @@ import { FarmError, type InputOf, type taskStart } from '#contracts';
 import { branchesOf, commitOf } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { RepositoryRow } from '../rows.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { mirrorOf } from './open-remote.js';
 import { namesOf } from './repository-of.js';
 import { readSourceUrl } from './source-url.js';

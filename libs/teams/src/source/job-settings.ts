@@ -2,7 +2,7 @@ import type { JobSettings } from '#contracts';
 import { pinnedSubmodules } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { storeOf } from '../task/task-store.js';
 import { secretPlace } from './add-repository.js';
 import { lfsOf } from './lfs/task-lfs.js';

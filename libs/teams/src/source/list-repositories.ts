@@ -1,6 +1,6 @@
 import type { InputOf, OutputOf, repoList } from '#contracts';
 import type { Transaction } from '#store';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { viewRepositories } from './view-repository.js';
 
 /** By name, a page at a time. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { limits } from '#contracts';
 import { isUnused } from '#git';
 import type { TeamParts } from '../parts.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { lfsBeside } from './lfs/task-lfs.js';
 
 type MirrorParts = Pick<TeamParts, 'database' | 'sources'>;

@@ -1,7 +1,7 @@
 import { FarmError, type RepositoryWanted } from '#contracts';
 import type { Transaction } from '#store';
 import type { RepositoryRow, RepositorySource } from '../rows.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { unknownRepository } from './check-repository.js';
 import { namesOf } from './repository-of.js';
 import { readSourceUrl } from './source-url.js';

@@ -2,7 +2,7 @@ import { FarmError, RepositoryCredential } from '#contracts';
 import type { Remote, RemoteCall } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { RepositoryRow } from '../rows.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { credentialPlace } from './add-repository.js';
 import { judgedAddresses } from './address-rules.js';
 import { judgedFolder } from './local-folder.js';

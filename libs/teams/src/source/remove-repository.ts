@@ -1,7 +1,7 @@
 import { FarmError, type Preview } from '#contracts';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { unknownRepository } from './check-repository.js';
 import { removeMirror } from './mirrors.js';
 import { mirrorOf } from './open-remote.js';

@@ -1,6 +1,6 @@
 import type { Queries } from '#store';
 import type { RepositoryRow, RepositorySource } from '../rows.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { readSourceUrl, type SourceUrl, sameSource } from './source-url.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { RepositoryView } from '#contracts';
 import type { Queries } from '#store';
 import type { RepositoryRow } from '../rows.js';
-import { repositorySql } from '../sql.js';
+import { repositorySql } from '../sql/teams.js';
 import { fingerprintsOf } from './host-keys.js';
 
 /** What anyone may see of repositories: names of secrets, never one of them. */

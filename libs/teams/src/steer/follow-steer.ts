@@ -1,6 +1,6 @@
 import { type InputOf, limits, type OutputOf, type taskMemberSteer } from '#contracts';
 import type { TeamParts } from '../parts.js';
-import { steerSql } from '../steer-sql.js';
+import { steerSql } from '../sql/steer.js';
 import { waitAtBell } from '../task/wait-at-bell.js';
 import { answerOf } from './steer-member.js';
 

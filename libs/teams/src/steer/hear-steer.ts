@@ -2,7 +2,7 @@ import { bells } from '#contracts';
 import type { JobRow, SignalOutcome } from '#jobs';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
-import { steerSql } from '../steer-sql.js';
+import { steerSql } from '../sql/steer.js';
 import { record } from '../task/events.js';
 
 /** What the session's machine says of a message. The event is there exactly when the session has it (I23). The Task's lock is held. */

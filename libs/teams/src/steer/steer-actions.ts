@@ -1,7 +1,7 @@
 import { limits } from '#contracts';
 import type { Queries } from '#store';
 import type { TaskRow } from '../rows.js';
-import { type SteerableRow, steerSql } from '../steer-sql.js';
+import { type SteerableRow, steerSql } from '../sql/steer.js';
 import { actionIdOf } from '../task/actions.js';
 
 /** Members that can be told something, each with the action for it: a hash over the facts that make it legal (§6.1 of the team rules). */

@@ -3,8 +3,8 @@ import type { Queries, Transaction } from '#store';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
-import { taskSql } from '../sql.js';
-import { type SteerRow, steerSql } from '../steer-sql.js';
+import { type SteerRow, steerSql } from '../sql/steer.js';
+import { taskSql } from '../sql/teams.js';
 import { lockTask } from '../task/lock-task.js';
 import { steerActions } from './steer-actions.js';
 

@@ -1,6 +1,6 @@
 import type { Transaction } from '#store';
 import type { Outcome, TaskRow } from '../rows.js';
-import { attentionSql, taskSql } from '../sql.js';
+import { attentionSql, taskSql } from '../sql/teams.js';
 
 /** The root's word is the Task's: no event of its own beside `boundary_accepted` (I7). The caller holds the Task's lock. */
 export async function completeTask(tx: Transaction, task: TaskRow, outcome: Outcome): Promise<void> {

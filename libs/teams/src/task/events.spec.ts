@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { aTeamFarm, patience, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { withClient } from '../../../../test/support/test-run.js';
-import { taskSql } from '../sql.js';
+import { taskSql } from '../sql/teams.js';
 
 let farm: TeamFarm;
 beforeAll(async () => {

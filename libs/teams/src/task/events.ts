@@ -1,7 +1,7 @@
 import { bells } from '#contracts';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
-import { taskSql } from '../sql.js';
+import { taskSql } from '../sql/teams.js';
 
 /** Kinds of facts; later features add theirs. */
 type EventType =

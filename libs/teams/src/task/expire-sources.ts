@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { limits } from '#contracts';
 import type { TeamParts } from '../parts.js';
-import { sourceSql } from '../sql.js';
+import { sourceSql } from '../sql/teams.js';
 import { sourceName } from './task-store.js';
 
 /** Drops uploads of an hour ago that no Task is still to take in, and what broken uploads left (D19). Answers how many. */

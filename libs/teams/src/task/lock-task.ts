@@ -1,7 +1,7 @@
 import { FarmError } from '#contracts';
 import type { Transaction } from '#store';
 import type { TaskRow } from '../rows.js';
-import { taskSql } from '../sql.js';
+import { taskSql } from '../sql/teams.js';
 
 /** Locks the Task's row, first of all locks (H12). Within one transaction it may be done again. @throws not_found */
 export async function lockTask(tx: Transaction, task: string): Promise<TaskRow> {

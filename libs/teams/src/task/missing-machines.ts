@@ -3,7 +3,7 @@ import type { Machine } from '#jobs';
 import { type Machine as AccountMachine, providerAskedFor } from '../account/choose-account.js';
 import { whyUnusable } from '../account/why-unusable.js';
 import type { TeamParts } from '../parts.js';
-import { attentionSql } from '../sql.js';
+import { attentionSql } from '../sql/teams.js';
 
 const kind = 'no_machine';
 const kinds: ReadonlySet<string> = new Set(['dispatch', 'command_run']);

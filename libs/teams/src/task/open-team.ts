@@ -3,8 +3,8 @@ import type { Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
-import { assignmentSql, taskSql, teamSql } from '../sql.js';
-import { workflowSql } from '../workflow-sql.js';
+import { assignmentSql, taskSql, teamSql } from '../sql/teams.js';
+import { workflowSql } from '../sql/workflow.js';
 import { record } from './events.js';
 import { lockTask } from './lock-task.js';
 

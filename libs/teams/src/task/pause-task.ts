@@ -3,7 +3,7 @@ import { newId, type PauseReason } from '#contracts';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
-import { attentionSql, taskSql } from '../sql.js';
+import { attentionSql, taskSql } from '../sql/teams.js';
 import { record } from './events.js';
 
 interface Pause {

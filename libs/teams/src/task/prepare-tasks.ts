@@ -4,7 +4,7 @@ import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { pointedNotes } from '../source/check-repository.js';
 import { type TakenSource, takeRepository } from '../source/take-repository.js';
-import { taskSql } from '../sql.js';
+import { taskSql } from '../sql/teams.js';
 import { lockTask } from './lock-task.js';
 import { openTeam } from './open-team.js';
 import { pauseTask } from './pause-task.js';

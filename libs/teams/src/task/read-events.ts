@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FarmError, type InputOf, type OutputOf, type taskEvents } from '#contracts';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
-import { taskSql } from '../sql.js';
+import { taskSql } from '../sql/teams.js';
 import { waitAtBell } from './wait-at-bell.js';
 
 type Input = InputOf<typeof taskEvents>;

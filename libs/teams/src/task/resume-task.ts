@@ -3,14 +3,14 @@ import type { Transaction } from '#store';
 import { goOnAfterRun } from '../command-run/go-on-after-run.js';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import { goOnAfterRequest } from '../human-request/resolve-request.js';
-import { humanRequestSql } from '../human-request-sql.js';
 import type { TeamParts } from '../parts.js';
 import { readPolicy, refuseBreaches, requirePolicy } from '../policy/keep-policy.js';
 import { breachOfBudget } from '../policy/policy-rules.js';
 import type { TaskRow } from '../rows.js';
-import { assignmentSql, attentionSql, commandRunSql, dispatchSql, taskSql } from '../sql.js';
+import { humanRequestSql } from '../sql/human-request.js';
+import { assignmentSql, attentionSql, commandRunSql, dispatchSql, taskSql } from '../sql/teams.js';
+import { usageSql } from '../sql/usage.js';
 import { requireBudget } from '../usage/keep-budget.js';
-import { usageSql } from '../usage-sql.js';
 import { record } from './events.js';
 
 /**

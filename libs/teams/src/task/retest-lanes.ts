@@ -1,6 +1,6 @@
 import { pauseIfStuck } from '../dispatch/exhaust-lane.js';
 import type { TeamParts } from '../parts.js';
-import { assignmentSql } from '../sql.js';
+import { assignmentSql } from '../sql/teams.js';
 import { eachTask } from './each-task.js';
 import { lockTask } from './lock-task.js';
 import { openLane } from './resume-task.js';

@@ -1,7 +1,7 @@
 import { FarmError, type InputOf, type OutputOf, type taskSearch } from '#contracts';
 import type { Transaction } from '#store';
 import { decodeCursor, encodeCursor } from '../cursor.js';
-import { taskSql } from '../sql.js';
+import { taskSql } from '../sql/teams.js';
 import { productStatus } from './product-status.js';
 
 /** Newest first; the cursor is a place in that order, so that what starts meanwhile shifts nothing. @throws invalid_input (cursor) */

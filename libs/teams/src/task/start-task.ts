@@ -19,8 +19,8 @@ import { breachesOfTree, breachOfBudget, budgetUnder } from '../policy/policy-ru
 import type { TaskSettings } from '../rows.js';
 import { unknownRepository } from '../source/check-repository.js';
 import { type NamedSource, nameSource } from '../source/name-source.js';
-import { repositorySql, sourceSql, taskSql } from '../sql.js';
-import { workflowSql } from '../workflow-sql.js';
+import { repositorySql, sourceSql, taskSql } from '../sql/teams.js';
+import { workflowSql } from '../sql/workflow.js';
 import { record } from './events.js';
 
 /**

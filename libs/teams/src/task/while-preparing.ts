@@ -1,6 +1,6 @@
 import { bells, FarmError, limits } from '#contracts';
 import type { TeamParts } from '../parts.js';
-import { taskSql } from '../sql.js';
+import { taskSql } from '../sql/teams.js';
 
 /**
  * Work for a Task for as long as it is being prepared: a cancel breaks a slow origin off. Looks when the Task's bell rings and every

@@ -2,8 +2,8 @@ import { type Budget, FarmError } from '#contracts';
 import type { Queries, Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
+import { type UsageSums, usageSql } from '../sql/usage.js';
 import { pauseTask } from '../task/pause-task.js';
-import { type UsageSums, usageSql } from '../usage-sql.js';
 
 /**
  * Pauses a running Task that has reached its budget: what runs is stopped, captured and handed in; nothing new begins. The caller

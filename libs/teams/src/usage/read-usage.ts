@@ -1,6 +1,6 @@
 import { limits, type TaskUsage } from '#contracts';
 import type { Queries } from '#store';
-import { type UsageSums, usageSql } from '../usage-sql.js';
+import { type UsageSums, usageSql } from '../sql/usage.js';
 
 /** What a Task has used so far, in all and by step; null where nobody said anything. */
 export async function readUsage(queries: Queries, task: string): Promise<TaskUsage | null> {

@@ -1,7 +1,7 @@
 import type { SessionUsage } from '#contracts';
 import type { Transaction } from '#store';
 import type { DispatchRow } from '../rows.js';
-import { usageSql } from '../usage-sql.js';
+import { usageSql } from '../sql/usage.js';
 
 /** What a run of this Dispatch has used so far; the caller checked the lease's fence, whose epoch this is. */
 export async function recordUsage(

@@ -7,9 +7,9 @@ import type { BodyOf } from '../handover/handover-body.js';
 import { type HandoverRule, namedFiles, type Standing } from '../handover/handover-rule.js';
 import type { TeamParts } from '../parts.js';
 import type { TeamMemberRow } from '../rows.js';
-import { assignmentSql, teamSql } from '../sql.js';
+import { assignmentSql, teamSql } from '../sql/teams.js';
+import { waveSql } from '../sql/wave.js';
 import { record } from '../task/events.js';
-import { waveSql } from '../wave-sql.js';
 
 /** A Wave: work for direct children, all or none (I10). */
 export const delegateRule: HandoverRule<'delegate'> = {

@@ -4,11 +4,11 @@ import type { Queries, Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, ChildReport } from '../rows.js';
-import { assignmentSql } from '../sql.js';
+import { assignmentSql } from '../sql/teams.js';
+import { type SettledChild, type WaveRow, waveSql } from '../sql/wave.js';
 import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';
 import { storeOf } from '../task/task-store.js';
-import { type SettledChild, type WaveRow, waveSql } from '../wave-sql.js';
 import { branchOfChild } from './branch-of-child.js';
 
 /** Waves that one look joins at most. */

@@ -1,7 +1,7 @@
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, Outcome } from '../rows.js';
-import { waveSql } from '../wave-sql.js';
+import { waveSql } from '../sql/wave.js';
 
 /**
  * A child has reported: its place in the Wave is settled, in the transaction of its report. The last one calls for the join, which

@@ -9,7 +9,7 @@ import {
   type workflowDraftCreate,
 } from '#contracts';
 import type { Transaction } from '#store';
-import { type DraftRow, workflowDraftSql, workflowSql } from '../workflow-sql.js';
+import { type DraftRow, workflowDraftSql, workflowSql } from '../sql/workflow.js';
 import { asContent, changeDraft, documentOf, refOf, refuseStale, sameDocument } from './draft-store.js';
 import { firstSequence, shapeOf } from './edit-document.js';
 import { refuseOversize } from './tree-rules.js';

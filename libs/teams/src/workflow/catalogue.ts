@@ -13,7 +13,7 @@ import { decodeCursor, encodeCursor } from '../cursor.js';
 import type { TeamParts } from '../parts.js';
 import { readPolicy } from '../policy/keep-policy.js';
 import { breachesOfTree } from '../policy/policy-rules.js';
-import { workflowSql } from '../workflow-sql.js';
+import { workflowSql } from '../sql/workflow.js';
 import { factsOf } from './get-workflow.js';
 import { parseWorkflow } from './parse-workflow.js';
 import { lockWorkflow, previewPublication, publishWorkflow } from './publish.js';

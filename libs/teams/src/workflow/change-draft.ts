@@ -9,7 +9,7 @@ import {
   type workflowDraftUndo,
 } from '#contracts';
 import type { Transaction } from '#store';
-import { type DraftRow, workflowDraftSql } from '../workflow-sql.js';
+import { type DraftRow, workflowDraftSql } from '../sql/workflow.js';
 import {
   asContent,
   changeDraft,

@@ -9,7 +9,7 @@ import {
   WorkflowDocument,
 } from '#contracts';
 import type { Transaction } from '#store';
-import { type DraftRow, workflowDraftSql, workflowSql } from '../workflow-sql.js';
+import { type DraftRow, workflowDraftSql, workflowSql } from '../sql/workflow.js';
 import { membersOf } from './edit-document.js';
 
 /** A draft that nobody else changes until the commit, as it is now. @throws not_found */

@@ -9,7 +9,7 @@ import {
 } from '#contracts';
 import type { Transaction } from '#store';
 import { decodeCursor, encodeCursor } from '../cursor.js';
-import { type LibraryRow, workflowDraftSql, workflowSql } from '../workflow-sql.js';
+import { type LibraryRow, workflowDraftSql, workflowSql } from '../sql/workflow.js';
 import { documentOf, refOf, refuseStale } from './draft-store.js';
 import { findMember } from './edit-document.js';
 import { inLibrary } from './remove-workflow.js';

@@ -14,7 +14,7 @@ import { missingProviders } from '../account/missing-providers.js';
 import type { TeamParts } from '../parts.js';
 import { readPolicy } from '../policy/keep-policy.js';
 import { breachesOfTree } from '../policy/policy-rules.js';
-import { workflowDraftSql } from '../workflow-sql.js';
+import { workflowDraftSql } from '../sql/workflow.js';
 import { documentOf, lockDraft, readDraft, refOf, refuseStale } from './draft-store.js';
 import { parseWorkflow } from './parse-workflow.js';
 import { previewPublication, publishWorkflow } from './publish.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type Preview, type WorkflowDocument, type WorkflowMember } from '#contracts';
 import type { Transaction } from '#store';
-import { workflowSql } from '../workflow-sql.js';
+import { workflowSql } from '../sql/workflow.js';
 
 export interface Published {
   readonly workflow_id: string;

@@ -1,6 +1,6 @@
 import { FarmError, type InputOf, type OutputOf, type Preview, type workflowRemove } from '#contracts';
 import type { Transaction } from '#store';
-import { type LibraryRow, workflowDraftSql, workflowSql } from '../workflow-sql.js';
+import { type LibraryRow, workflowDraftSql, workflowSql } from '../sql/workflow.js';
 
 type Input = InputOf<typeof workflowRemove>;
 

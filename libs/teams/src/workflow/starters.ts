@@ -1,6 +1,6 @@
 import { WorkflowDocument } from '#contracts';
 import type { Transaction } from '#store';
-import { workflowSql } from '../workflow-sql.js';
+import { workflowSql } from '../sql/workflow.js';
 import { publishWorkflow } from './publish.js';
 import { decisionThroughCompetingPrototypes } from './starters/decision-through-competing-prototypes.js';
 import { deepResearchAndDecisionBrief } from './starters/deep-research-and-decision-brief.js';

@@ -1,5 +1,5 @@
 import { statement } from '#store';
-import type { PersonRole } from './principal.js';
+import type { PersonRole } from '../principal.js';
 
 export interface PersonRow {
   readonly id: string;

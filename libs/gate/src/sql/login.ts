@@ -1,5 +1,5 @@
 import { statement } from '#store';
-import type { PersonRole } from './principal.js';
+import type { PersonRole } from '../principal.js';
 
 /** A person as a login is judged by. */
 export interface LoginRow {

@@ -1,5 +1,5 @@
 import { statement } from '#store';
-import type { Setting } from './access/access-rows.js';
+import type { Setting } from '../access/access-rows.js';
 
 /** One snapshot of what step 1 reads; settings only where the reader knows another version. */
 interface AccessRow {

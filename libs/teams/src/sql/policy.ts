@@ -1,5 +1,5 @@
 import { statement } from '#store';
-import type { Pins } from './rows.js';
+import type { Pins } from '../rows.js';
 
 interface PolicyRow {
   readonly rules: unknown;

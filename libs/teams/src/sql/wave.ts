@@ -1,6 +1,6 @@
 import type { FileReference } from '#contracts';
 import { statement } from '#store';
-import type { Outcome } from './rows.js';
+import type { Outcome } from '../rows.js';
 
 export interface WaveRow {
   readonly id: string;

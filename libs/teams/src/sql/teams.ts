@@ -7,7 +7,7 @@ import type {
   RepositoryRow,
   TaskRow,
   TeamMemberRow,
-} from './rows.js';
+} from '../rows.js';
 
 const taskColumns = `id, seq, title, workflow, revision_no, prompt, started_by, status, outcome, control_revision, pause_reason,
   pause_detail, source, settings, base, team_revision, root_assignment, created_at, updated_at, ended_at`;
