@@ -1,5 +1,6 @@
 import type {
   addChild,
+  Contract,
   checkpoint,
   commandRunCancel,
   commandRunGet,
@@ -73,6 +74,13 @@ export interface PreparedView {
   readonly files_changed_total: number;
   readonly notes?: TaskResult['notes'];
 }
+
+/** What a member calls, in the caller's transaction. */
+type MemberCall<C extends Contract> = (
+  tx: Transaction,
+  caller: MemberCaller,
+  input: InputOf<C>,
+) => Promise<OutputOf<C>>;
 
 /** The team runtime, as a controller uses it. Functions with `tx` are parts of the caller's transaction. */
 export interface Teams {
@@ -219,46 +227,14 @@ export interface Teams {
   };
   readonly members: {
     context(tx: Transaction, caller: MemberCaller): Promise<OutputOf<typeof getCurrentContext>>;
-    setPlan(
-      tx: Transaction,
-      caller: MemberCaller,
-      input: InputOf<typeof setWorkPlan>,
-    ): Promise<OutputOf<typeof setWorkPlan>>;
-    checkpoint(
-      tx: Transaction,
-      caller: MemberCaller,
-      input: InputOf<typeof checkpoint>,
-    ): Promise<OutputOf<typeof checkpoint>>;
-    delegate(
-      tx: Transaction,
-      caller: MemberCaller,
-      input: InputOf<typeof delegate>,
-    ): Promise<OutputOf<typeof delegate>>;
-    askHuman(
-      tx: Transaction,
-      caller: MemberCaller,
-      input: InputOf<typeof openHumanRequest>,
-    ): Promise<OutputOf<typeof openHumanRequest>>;
-    startCommand(
-      tx: Transaction,
-      caller: MemberCaller,
-      input: InputOf<typeof startCommandRun>,
-    ): Promise<OutputOf<typeof startCommandRun>>;
-    addChild(
-      tx: Transaction,
-      caller: MemberCaller,
-      input: InputOf<typeof addChild>,
-    ): Promise<OutputOf<typeof addChild>>;
-    updateChild(
-      tx: Transaction,
-      caller: MemberCaller,
-      input: InputOf<typeof updateChild>,
-    ): Promise<OutputOf<typeof updateChild>>;
-    removeChild(
-      tx: Transaction,
-      caller: MemberCaller,
-      input: InputOf<typeof removeChild>,
-    ): Promise<OutputOf<typeof removeChild>>;
+    readonly setPlan: MemberCall<typeof setWorkPlan>;
+    readonly checkpoint: MemberCall<typeof checkpoint>;
+    readonly delegate: MemberCall<typeof delegate>;
+    readonly askHuman: MemberCall<typeof openHumanRequest>;
+    readonly startCommand: MemberCall<typeof startCommandRun>;
+    readonly addChild: MemberCall<typeof addChild>;
+    readonly updateChild: MemberCall<typeof updateChild>;
+    readonly removeChild: MemberCall<typeof removeChild>;
   };
   /** Each of them re-derives from rows what is to be done; any controller, at any time, also twice at once. */
   readonly sweeps: {

@@ -1,9 +1,7 @@
 import { getCurrentContext } from '#contracts';
 import { operation } from '../../operation.js';
-import { memberOf } from './member-caller.js';
+import { memberAccess, memberOf } from './member-caller.js';
 
-export const getCurrentContextOperation = operation(
-  getCurrentContext,
-  { catalogue: 'member', class: 'protocol', ceiling: 'on', audit: 'always' },
-  { run: (_input, _, call, tx) => call.services.teams.members.context(tx, memberOf(call)) },
-);
+export const getCurrentContextOperation = operation(getCurrentContext, memberAccess, {
+  run: (_input, _, call, tx) => call.services.teams.members.context(tx, memberOf(call)),
+});

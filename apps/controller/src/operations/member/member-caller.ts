@@ -1,8 +1,11 @@
 import { FarmError } from '#contracts';
-import type { Call } from '#gate';
+import type { Access, Call } from '#gate';
 import type { MemberCaller } from '#teams';
 import type { Services } from '../../farm.js';
 import { workerOf } from '../job/worker-of.js';
+
+/** No call of a member waits for a confirmation, each is audited, and token and lease bound it. */
+export const memberAccess: Access = { catalogue: 'member', class: 'protocol', ceiling: 'on', audit: 'always' };
 
 /** A member is its lease: claims of the job token, subject and boot of the worker's own (H24). Nothing of it is in the input. */
 export function memberOf(call: Call<Services>): MemberCaller {

@@ -1,9 +1,7 @@
 import { updateChild } from '#contracts';
 import { operation } from '../../operation.js';
-import { memberOf } from './member-caller.js';
+import { memberAccess, memberOf } from './member-caller.js';
 
-export const updateChildOperation = operation(
-  updateChild,
-  { catalogue: 'member', class: 'protocol', ceiling: 'on', audit: 'always' },
-  { run: (input, _, call, tx) => call.services.teams.members.updateChild(tx, memberOf(call), input) },
-);
+export const updateChildOperation = operation(updateChild, memberAccess, {
+  run: (input, _, call, tx) => call.services.teams.members.updateChild(tx, memberOf(call), input),
+});
