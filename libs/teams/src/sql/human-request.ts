@@ -43,6 +43,11 @@ export const humanRequestSql = {
     `select ${columns} from human_request h join assignment a on a.id = h.assignment where h.task = $task
      order by h.status <> 'open', h.opened_at desc, h.id limit $limit`,
   ),
+  openOfTask: statement<HumanRequestRow>(
+    'teams.human_request_open_of_task',
+    `select ${columns} from human_request h join assignment a on a.id = h.assignment
+     where h.task = $task and h.status = 'open' order by h.opened_at, h.id`,
+  ),
   /** open: the first answer is the last one; a twin, a timeout or a cancel that was faster leaves no row. */
   resolve: statement<{ id: string }>(
     'teams.human_request_resolve',

@@ -1,4 +1,4 @@
-import { FarmError, type InputOf, limits, type OutputOf, type Preview, type taskControl } from '#contracts';
+import { FarmError, type InputOf, type OutputOf, type Preview, type taskControl } from '#contracts';
 import type { Transaction } from '#store';
 import type { Actor } from '../api.js';
 import { cancelRun } from '../command-run/cancel-run.js';
@@ -89,10 +89,8 @@ async function cancelTask(parts: TeamParts, tx: Transaction, task: TaskRow, prin
     await tx.run(dispatchSql.close, { id: dispatch.id, reason: 'cancelled', commit: null });
   }
   await tx.run(waveSql.cancelOfTask, { task: task.id });
-  for (const request of await tx.all(humanRequestSql.ofTask, { task: task.id, limit: limits.lanesPerTask })) {
-    if (request.status !== 'open') continue;
+  for (const request of await tx.all(humanRequestSql.openOfTask, { task: task.id }))
     await resolveRequest(parts, tx, cancelled, request, { kind: 'cancelled', item_responses: [], by: principal });
-  }
   for (const run of await tx.all(commandRunSql.goingOn, { task: task.id }))
     await cancelRun(parts, tx, { task: cancelled, run }, { actor: { principal }, why: 'the Task was cancelled' });
   await parts.queue().endQueued(tx, task.id, 'the Task was cancelled');
