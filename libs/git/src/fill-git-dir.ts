@@ -1,11 +1,11 @@
 import { copyFile, link, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError } from '#contracts';
+import { admitBundle } from './admit-bundle.js';
 import { bundleRef, readBundleHeader } from './bundle.js';
 import { git } from './git.js';
 import type { GitLimits } from './git-limits.js';
 import type { Oid } from './oid.js';
-import { indexPack, inQuarantine } from './quarantine.js';
 import { holdsCommit, initBare } from './store.js';
 import { copySubmodulesRef, submodulesRef } from './submodules-ref.js';
 
@@ -23,22 +23,8 @@ export async function fillGitDir(
   if (!header.refs.some(({ name, oid }) => name === bundleRef && oid === base)) {
     throw new FarmError('source_refused', 'The bundle does not hold the base of the workspace.');
   }
-  await inQuarantine(gitDir, join(gitDir, 'quarantine'), async (quarantine) => {
-    await indexPack({
-      gitDir,
-      quarantine,
-      pack: path,
-      offset: header.packOffset,
-      thin: header.prerequisites.length > 0,
-      maxBytes: limits.storeBytes,
-      maxObjects: limits.sourceObjects,
-      strict: false,
-      code: 'source_refused',
-      limits,
-      durable: false,
-    });
-    await quarantine.admit();
-  });
+  const thin = header.prerequisites.length > 0;
+  await admitBundle({ gitDir, quarantineFolder: join(gitDir, 'quarantine'), path, header, thin, limits });
   const submodules = header.refs.find(({ name }) => name === submodulesRef);
   if (submodules) await git(['update-ref', submodulesRef, submodules.oid], { gitDir, durable: false });
 }

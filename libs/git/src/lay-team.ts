@@ -1,11 +1,11 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FarmError } from '#contracts';
+import { admitBundle } from './admit-bundle.js';
 import { readBundleHeader } from './bundle.js';
 import { git } from './git.js';
 import { type GitLimits, gitLimits } from './git-limits.js';
 import type { Oid } from './oid.js';
-import { indexPack, inQuarantine } from './quarantine.js';
 import { teamRefs } from './team-bundle.js';
 
 interface TeamLaid {
@@ -39,22 +39,7 @@ export async function layTeam(asked: {
   const gitDir = join(asked.dir, '.git');
   const header = await readBundleHeader(asked.bundle);
   const quarantineFolder = join(gitDir, 'quarantine');
-  await inQuarantine(gitDir, quarantineFolder, async (quarantine) => {
-    await indexPack({
-      gitDir,
-      quarantine,
-      pack: asked.bundle,
-      offset: header.packOffset,
-      thin: true,
-      maxBytes: limits.storeBytes,
-      maxObjects: limits.sourceObjects,
-      strict: false,
-      code: 'source_refused',
-      limits,
-      durable: false,
-    });
-    await quarantine.admit();
-  });
+  await admitBundle({ gitDir, quarantineFolder, path: asked.bundle, header, thin: true, limits });
   await rm(quarantineFolder, { recursive: true, force: true });
   const named = (prefix: string) =>
     header.refs.flatMap(({ name, oid }) => (name.startsWith(prefix) ? [{ name: name.slice(prefix.length), oid }] : []));

@@ -14,9 +14,9 @@ export interface FarmFacts {
   readonly generation: number;
   /** Farm time. */
   readonly farmAt: Date;
-  /** A controller has ticked within 5 s. */
   /** What farm time is behind the database's clock, for all the times in which no controller lived. */
   readonly behindMs: number;
+  /** A controller has ticked within 5 s. */
   readonly ticking: boolean;
 }
 

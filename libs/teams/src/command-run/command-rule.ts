@@ -2,9 +2,9 @@ import { FarmError } from '#contracts';
 import type { Queries } from '#store';
 import { checkOpen } from '../checkpoint/check-checkpoint.js';
 import { closeDispatch } from '../dispatch/accept-work.js';
-import { capabilitiesOf } from '../dispatch/exposure.js';
+import { grantedTo } from '../dispatch/granted.js';
 import type { HandoverRule, Standing } from '../handover/handover-rule.js';
-import { dispatchSql, teamSql } from '../sql/teams.js';
+import { dispatchSql } from '../sql/teams.js';
 import { openRun } from './open-run.js';
 
 /** A member has a command run and waits for it (§4.7 of the team rules): a Dispatch never runs beside its own command. */
@@ -30,9 +30,7 @@ export const commandRule: HandoverRule<'command_run'> = {
 
 /** I20: what the workflow gives this member, at the call and again when the work has arrived. @throws capability_rejected */
 async function requireGrant(queries: Queries, { dispatch }: Standing): Promise<void> {
-  const team = await queries.all(teamSql.members, { revision: dispatch.pins.team_revision });
-  const self = team.find(({ member }) => member === dispatch.pins.member);
-  if (self !== undefined && capabilitiesOf(self.configuration).command_run === 'allow') return;
+  if ((await grantedTo(queries, dispatch)).command_run === 'allow') return;
   throw new FarmError('capability_rejected', 'The workflow does not let this member have commands run.', {
     hint: 'Run it within your turn, or report blocked with what would be needed.',
   });

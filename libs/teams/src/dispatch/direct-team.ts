@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import type { MemberCapabilities } from '#contracts';
 import { type Queries, sentTogether } from '#store';
+import { asJson } from '../as-json.js';
 import type { Standing } from '../handover/handover-rule.js';
 import type { PlannedMember } from '../replan/change-team.js';
 import type { MemberConfiguration, Pins, TaskRow, TeamMemberRow } from '../rows.js';
@@ -43,12 +43,12 @@ export async function directTeam(
 export async function foreseeTeam(
   queries: Queries,
   { task, dispatch }: Pick<Standing, 'task' | 'dispatch'>,
+  before: readonly TeamMemberRow[],
   planned: readonly PlannedMember[],
 ) {
   const { member } = dispatch.pins;
   const self = planned.find((row) => row.member === member);
   if (!self) throw new Error('a change took its author out of the team');
-  const before = await queries.all(teamSql.members, { revision: task.team_revision ?? dispatch.pins.team_revision });
   const known = await directTeam(queries, task, before, {
     ...dispatch.pins,
     team_revision: task.team_revision ?? dispatch.pins.team_revision,
@@ -61,7 +61,7 @@ export async function foreseeTeam(
   });
   const manages = children.length > 0;
   return {
-    direct_team: z.array(z.json()).parse(JSON.parse(JSON.stringify(team))),
+    direct_team: team.map(asJson),
     behavior: manages ? ('manager' as const) : ('contributor' as const),
     effective_capabilities: capabilitiesOf(self.configuration),
     available_actions: availableOf(ceilingOf({ manages, configuration: self.configuration }), team),

@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import type { getCurrentContext, OutputOf } from '#contracts';
 import { type Queries, sentTogether } from '#store';
+import { asJson } from '../as-json.js';
 import type { AssignmentRow, Continuation, Pins, TaskRow, TeamMemberRow } from '../rows.js';
 import { steerSql } from '../sql/steer.js';
 import { teamSql } from '../sql/teams.js';
@@ -57,7 +57,7 @@ export async function drawPicture(
     },
     assignment: { id: assignment.id, prompt: assignment.prompt, files: [...assignment.files] },
     steering: heard.map(({ message, created_at }) => ({ message, occurred_at: created_at.toISOString() })),
-    continuation: continuation === null ? null : z.json().parse(JSON.parse(JSON.stringify(continuation))),
+    continuation: asJson(continuation),
     direct_team: direct,
     work_plan: assignment.plan,
     available_actions: availableOf(ceiling, direct),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { canonicalJson, FarmError } from '#contracts';
 import type { Transaction } from '#store';
 import type { MemberCaller } from '../api.js';
+import { asJson } from '../as-json.js';
 import { type Authority, authorize } from '../member/authority.js';
 import type { TeamParts } from '../parts.js';
 import type { HandoverBody } from './handover-body.js';
@@ -40,8 +41,7 @@ export async function handOver<Reply>(
   }
   const { body, reply } = await said.reserve(authority);
   await ruleOf(body).check(tx, authority);
-  const asJson = z.json().parse(JSON.parse(JSON.stringify(reply)));
-  await keepHandover(tx, caller.job, key, { call_id: caller.callId, operation, input, body, reply: asJson });
+  await keepHandover(tx, caller.job, key, { call_id: caller.callId, operation, input, body, reply: asJson(reply) });
   return reply;
 }
 

@@ -2,11 +2,11 @@ import { FarmError, newId } from '#contracts';
 import type { Queries } from '#store';
 import { checkOpen } from '../checkpoint/check-checkpoint.js';
 import { closeDispatch } from '../dispatch/accept-work.js';
-import { capabilitiesOf } from '../dispatch/exposure.js';
+import { grantedTo } from '../dispatch/granted.js';
 import type { BodyOf } from '../handover/handover-body.js';
 import { type HandoverRule, namedFiles, type Standing } from '../handover/handover-rule.js';
 import { humanRequestSql } from '../sql/human-request.js';
-import { attentionSql, teamSql } from '../sql/teams.js';
+import { attentionSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { compileSchema } from './response-schema.js';
 
@@ -65,9 +65,7 @@ async function requireGrant(
   { dispatch }: Standing,
   kind: BodyOf<'human_request'>['request']['kind'],
 ): Promise<void> {
-  const team = await queries.all(teamSql.members, { revision: dispatch.pins.team_revision });
-  const self = team.find(({ member }) => member === dispatch.pins.member);
-  const granted = self === undefined ? [] : capabilitiesOf(self.configuration).human_request;
+  const { human_request: granted } = await grantedTo(queries, dispatch);
   if (granted.includes(kind)) return;
   throw new FarmError('capability_rejected', 'The workflow does not let this member ask for that.', {
     fields: [{ path: '/request/kind', rule: `one_of:${granted.join(',')}` }],

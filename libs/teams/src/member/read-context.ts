@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import type { getCurrentContext, OutputOf } from '#contracts';
 import type { Transaction } from '#store';
 import type { MemberCaller } from '../api.js';
+import { asJson } from '../as-json.js';
 import { drawPicture } from '../dispatch/picture.js';
 import type { TeamParts } from '../parts.js';
 import { authorize, refuseAfterHandover } from './authority.js';
@@ -30,7 +30,7 @@ export async function readContext(
   });
   return {
     ...context,
-    direct_team: z.array(z.json()).parse(JSON.parse(JSON.stringify(direct_team))),
+    direct_team: direct_team.map(asJson),
     observed_at: new Date().toISOString(),
   };
 }

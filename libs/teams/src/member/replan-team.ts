@@ -69,7 +69,7 @@ async function foresee(
   reserved: readonly string[],
 ): Promise<ReplanResult> {
   const planned = await planChange(tx, authority, { change, reserved });
-  const team = await foreseeTeam(tx, authority, planned.team);
+  const team = await foreseeTeam(tx, authority, planned.before, planned.team);
   return {
     operation: change.operation,
     created_ids: [...planned.created],

@@ -58,7 +58,7 @@ export const waveSql = {
   joinable: statement<{ id: string }>(
     'teams.wave_joinable',
     `select w.id from wave w join task t on t.id = w.task and t.status = 'running'
-     where w.status = 'open' and w.id <> all($busy::uuid[])
+     where w.status = 'open'
        and not exists (select from wave_member m where m.wave = w.id and m.status = 'pending')
      order by w.created_at limit $limit`,
   ),

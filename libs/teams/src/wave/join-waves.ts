@@ -20,7 +20,7 @@ const batch = 20;
  */
 export async function joinWaves(parts: TeamParts): Promise<readonly string[]> {
   const joined: string[] = [];
-  const waves = await parts.database.all(waveSql.joinable, { limit: batch, busy: [] });
+  const waves = await parts.database.all(waveSql.joinable, { limit: batch });
   for (const { id } of waves) {
     try {
       const task = await joinWave(parts, id);

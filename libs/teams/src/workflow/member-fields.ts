@@ -11,20 +11,19 @@ export function patchedFields<Before extends Fields>(before: Before, patch: Memb
 /** The fields that say something, in the order of the document. */
 export function definedFields({ title, description, instruction, provider, capabilities }: MemberChange): Fields {
   return {
-    ...defined({ title }),
-    ...defined({ description }),
-    ...defined({ instruction }),
-    ...defined({ provider }),
-    ...defined({ capabilities }),
+    ...(isSaid(title) && { title }),
+    ...(isSaid(description) && { description }),
+    ...(isSaid(instruction) && { instruction }),
+    ...(isSaid(provider) && { provider }),
+    ...(isSaid(capabilities) && { capabilities }),
   };
+}
+
+function isSaid<Value>(value: Value): value is NonNullable<Value> {
+  return value !== undefined && value !== null;
 }
 
 /** A field that is there and undefined is not named. */
 function named(patch: MemberChange): MemberChange {
   return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
-}
-
-function defined<Given extends object>(fields: Given): { [Key in keyof Given]?: NonNullable<Given[Key]> } {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
-  return Object.fromEntries(entries) as { [Key in keyof Given]?: NonNullable<Given[Key]> };
 }

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { Agent, request } from 'undici';
+import { request } from 'undici';
 import { FarmError } from '#contracts';
+import { pinnedAgent } from '../../source/pinned-agent.js';
 
 interface Opening {
   readonly host: string;
@@ -40,19 +40,7 @@ const answerBytes = 4 * 1024 * 1024;
 
 export async function openForgeApi(opening: Opening): Promise<ForgeApi> {
   const { host, port, addresses, token, signal, caFile } = opening;
-  const families = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-  const agent = new Agent({
-    maxResponseSize: answerBytes,
-    connect: {
-      timeout: timeoutMs,
-      ...(caFile !== undefined && { ca: await readFile(caFile) }),
-      lookup: (_name, options, done) => {
-        const [first] = families;
-        if (options.all === true) done(null, families);
-        else done(null, first?.address ?? '', first?.family ?? 4);
-      },
-    },
-  });
+  const agent = await pinnedAgent({ addresses, caFile, timeoutMs }, { maxResponseSize: answerBytes });
   const origin = `https://${host}${port === 443 ? '' : `:${port}`}`;
   return {
     async ask({ method, path, auth, headers = {}, body }) {

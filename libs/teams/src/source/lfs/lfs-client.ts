@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { FarmError, limits, Sha256, systemCodeOf } from '#contracts';
 import type { Remote } from '#git';
 import { judgedAddresses } from '../address-rules.js';
+import { pinnedAgent } from '../pinned-agent.js';
 import type { SourceRules } from '../source-rules.js';
 import { readSourceUrl } from '../source-url.js';
 import { lfsEndpoint, needsHttps } from './lfs-endpoint.js';
-import { pinnedAgent } from './pinned-agent.js';
 
 /** A file that a pointer names. */
 export interface LfsObject {
@@ -185,7 +185,10 @@ export class LfsClient {
     if (known !== undefined) return known;
     const { caFile } = this.rules;
     const addresses = this.isOwnHost(url) ? this.remote.addresses : await addressesOf(url, this.rules);
-    const agent = await pinnedAgent({ addresses, caFile, timeoutMs });
+    const agent = await pinnedAgent(
+      { addresses, caFile, timeoutMs },
+      { bodyTimeout: timeoutMs, headersTimeout: timeoutMs },
+    );
     this.agents.set(url.host, agent);
     return agent;
   }
