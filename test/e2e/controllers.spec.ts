@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bundleCheckout } from '#git';
 import { readCredential } from '../../apps/cli/src/client/credential.js';
-import { farmClient } from '../../apps/cli/src/client/farm-client.js';
+import { personClient } from '../../apps/cli/src/client/farm-client.js';
 import { Farm } from '../support/farm.js';
 import { aRepository } from '../support/repositories.js';
 import { tempDir } from '../support/temp-dir.js';
@@ -18,7 +18,7 @@ describe('two controllers', () => {
     const [first = '', second = ''] = farm.urls;
     const file = join(farm.data, 'credential.json');
     const credential = await readCredential(file);
-    const [here, there] = [first, second].map((url) => farmClient({ ...credential, url }, file));
+    const [here, there] = [first, second].map((url) => personClient({ ...credential, url }, file));
     const source = await bundleCheckout({
       dir: aRepository({ 'a.txt': 'a' }),
       out: join(tempDir('source'), 'source.bundle'),

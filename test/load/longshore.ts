@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { bells, jobSubmit, taskStart, workerInvite, workflowImport } from '#contracts';
 import { type JobEnd, openQueue, type Queue } from '#jobs';
 import { type Bell, type Database, openBell, openDatabase, statement } from '#store';
-import { type FarmClient, openFarmClient } from '../../apps/cli/src/client/farm-client.js';
+import type { FarmClient } from '../../apps/cli/src/client/farm-client.js';
+import { openWithCredential } from '../../apps/cli/src/client/open-farm-client.js';
 import { type RunningController, startController } from '../../apps/cli/src/farm/controller-process.js';
 import type { Services } from '../../apps/cli/src/services/services.js';
 import { drain, oneByOne, type System } from './system.js';
@@ -41,7 +42,7 @@ lead:
 
 export async function benchFarm(data: string, services: Services): Promise<BenchFarm> {
   const controller = await startController({ data, services, port: 0, env: { LONGSHORE_CALLS_PER_MINUTE: '0' } });
-  const client = await openFarmClient(`${data}/credential.json`);
+  const client = await openWithCredential(`${data}/credential.json`);
   const database = openDatabase({ url: services.database.appUrl, max: 4 });
   const bell = await bellOf(services);
   // As another controller of the farm: what it submits is told by NATS.

@@ -12,7 +12,8 @@ import {
   workerInvite,
   workflowImport,
 } from '#contracts';
-import { type FarmClient, openFarmClient } from '../../apps/cli/src/client/farm-client.js';
+import type { FarmClient } from '../../apps/cli/src/client/farm-client.js';
+import { openWithCredential } from '../../apps/cli/src/client/open-farm-client.js';
 import { type RunningController, startController } from '../../apps/cli/src/farm/controller-process.js';
 import { startWorker, type WorkerEvent } from '../../apps/cli/src/farm/worker-process.js';
 import { type RunningPostgres, startPostgres } from '../../apps/cli/src/services/postgres.js';
@@ -120,7 +121,7 @@ export class Farm {
     const running = [await begin(0)];
     while (running.length < controllers) running.push(await begin(0));
     options.onControllers?.(running.map(({ url }) => url));
-    const client = await openFarmClient(join(data, 'credential.json'));
+    const client = await openWithCredential(join(data, 'credential.json'));
     const farm = new Farm(data, client, nats, database.ownerUrl, running, begin, postgres);
     await farm.client.call(workflowImport, { document: workflow });
     await Promise.all(

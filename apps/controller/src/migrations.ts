@@ -1,6 +1,7 @@
 import {
   accessMigration,
   auditSealMigration,
+  deviceNetworksMigration,
   gateConsentMigration,
   identityMigration,
   personsMigration,
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   workflowDraftsMigration,
   steersMigration,
   teamWorkMigration,
+  deviceNetworksMigration,
 ];

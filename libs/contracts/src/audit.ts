@@ -14,8 +14,10 @@ const AuditEntry = z.strictObject({
   class: z.string(),
   /** The person that it was for. */
   actor: z.string().nullable(),
+  actor_name: z.string().nullable(),
   /** The agent or worker that called. */
   agent_id: z.string().nullable(),
+  agent_name: z.string().nullable(),
   /** `ok`, `error:<code>`, `cancelled` … */
   outcome: z.string(),
   job_id: JobId.nullable(),
@@ -32,21 +34,18 @@ export const auditList = contract({
   name: 'audit_list',
   summary: 'Who called what, newest first.',
   input: z.strictObject({
-    person: storable(64).optional(),
-    /** An agent or a worker. */
-    agent: storable(64).optional(),
-    operation: storable(64).optional(),
-    by_door: z.enum(['cli', 'ui', 'mcp', 'node', 'internal']).optional(),
-    /** `ok`, `error` for all errors, or a whole outcome such as `error:conflict`. */
-    outcome: storable(80).optional(),
-    job_id: JobId.optional(),
-    /** From this time on. */
-    since: z.iso.datetime({ offset: true }).optional(),
-    /** Before this time. */
-    until: z.iso.datetime({ offset: true }).optional(),
-    limit: z.int().min(1).max(limits.pageMax).default(50),
-    cursor: z.string().max(64).optional(),
+    person: storable(64).optional().describe('name or id of the person that a call was for'),
+    agent: storable(64).optional().describe('name or id of the agent or machine that called'),
+    operation: storable(64).optional().describe('name of one operation, such as task_start'),
+    by_door: z.enum(['cli', 'ui', 'mcp', 'node', 'internal']).optional().describe('how the call came in'),
+    outcome: storable(80).optional().describe('ok, error for all errors, or one such as error:conflict'),
+    job_id: JobId.optional().describe('calls about this job'),
+    since: z.iso.datetime({ offset: true }).optional().describe('from this time on'),
+    until: z.iso.datetime({ offset: true }).optional().describe('before this time'),
+    limit: z.int().min(1).max(limits.pageMax).default(50).describe('entries of a page'),
+    cursor: z.string().max(64).optional().describe('next_cursor of the page before'),
   }),
+  errors: ['not_found'],
   output: z.strictObject({ entries: z.array(AuditEntry), next_cursor: z.string().nullable() }),
 });
 

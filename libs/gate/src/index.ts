@@ -37,6 +37,7 @@ export { accessMigration } from './migrations/0012-access.js';
 export { gateConsentMigration } from './migrations/0014-gate-consent.js';
 export { personsMigration } from './migrations/0017-persons.js';
 export { auditSealMigration } from './migrations/0019-audit-seal.js';
+export { deviceNetworksMigration } from './migrations/0029-device-networks.js';
 export { openApiOf } from './openapi.js';
 export {
   type Access,

@@ -9,7 +9,7 @@ export async function readCredential(path: string): Promise<CredentialFile> {
   const text = await readSecretFile(path);
   if (text === undefined) {
     throw new FarmError('unavailable', `There is no credential at ${path}.`, {
-      hint: 'Start the farm by `npm start`, or name the credential of another farm with LONGSHORE_CREDENTIAL.',
+      hint: 'Start the farm by `npm start`, or name the credential of another farm with LONGSHORE_CREDENTIAL, or a service token with LONGSHORE_TOKEN.',
     });
   }
   try {

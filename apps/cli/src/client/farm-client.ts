@@ -6,7 +6,7 @@ import { Agent, fetch } from 'undici';
 import { z } from 'zod';
 import { type Contract, type CredentialFile, FarmError, headers, objectPaths } from '#contracts';
 import { RemoteError } from '../output/failure.js';
-import { readCredential } from './credential.js';
+import type { Bearer } from './bearer.js';
 import { PersonToken } from './person-token.js';
 import { noAnswer, refusal, type SendJson, sendJson } from './send-json.js';
 
@@ -38,16 +38,15 @@ export interface FarmClient {
   close(): Promise<void>;
 }
 
-export async function openFarmClient(credentialFile: string): Promise<FarmClient> {
-  return farmClient(await readCredential(credentialFile), credentialFile);
+export function personClient(credential: CredentialFile, credentialFile: string): FarmClient {
+  return farmClient(credential.url, (send) => new PersonToken(credential, credentialFile, send));
 }
 
-export function farmClient(credential: CredentialFile, credentialFile: string): FarmClient {
-  const { url } = credential;
+export function farmClient(url: string, bearerOf: (send: SendJson) => Bearer): FarmClient {
   // Long polls and large bundles: what ends a call is its signal, or the farm.
   const dispatcher = new Agent({ headersTimeout: 120_000, bodyTimeout: 300_000, connect: { timeout: 10_000 } });
   const send: SendJson = sendJson(dispatcher);
-  const token = new PersonToken(credential, credentialFile, send);
+  const token = bearerOf(send);
 
   /** A token that a restored or reset farm no longer knows is asked for again, once. */
   async function withToken<T>(use: (bearer: Readonly<Record<string, string>>) => Promise<T>): Promise<T> {

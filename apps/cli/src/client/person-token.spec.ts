@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CredentialFile, workerList } from '#contracts';
 import { type AnsweringFarm, anAnsweringFarm } from '../../../../test/support/answering-farm.js';
 import { RemoteError } from '../output/failure.js';
-import { farmClient } from './farm-client.js';
+import { personClient } from './farm-client.js';
 import { PersonToken } from './person-token.js';
 import { type SendJson, sendJson } from './send-json.js';
 
@@ -46,7 +46,7 @@ describe("a person's token", () => {
   });
 
   it('is asked for again, once, when the farm no longer knows it', async () => {
-    const client = farmClient(credential(), farm.credential);
+    const client = personClient(credential(), farm.credential);
     await client.call(workerList, {});
     farm.forgetTokens();
     await expect(client.call(workerList, {})).resolves.toEqual({ workers: [] });

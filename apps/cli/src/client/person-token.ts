@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Challenge, type CredentialFile, identityPaths, TokenReply } from '#contracts';
 import { RemoteError } from '../output/failure.js';
 import { writePrivateJson } from '../services/private-file.js';
+import type { Bearer } from './bearer.js';
 import { readSecretFile } from './private-read.js';
 import type { SendJson } from './send-json.js';
 
@@ -35,7 +36,7 @@ export function tokenPath(credentialFile: string): string {
 }
 
 /** The bearer of a person, asked for by signing a challenge and kept beside the credential (0600) until it ends. */
-export class PersonToken {
+export class PersonToken implements Bearer {
   constructor(
     private readonly credential: CredentialFile,
     private readonly credentialFile: string,

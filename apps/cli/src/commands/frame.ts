@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { type FarmClient, openFarmClient } from '../client/farm-client.js';
+import type { FarmClient } from '../client/farm-client.js';
 import { credentialPath } from '../client/farm-folder.js';
+import { openFarmClient } from '../client/open-farm-client.js';
 import { openScreen, type Screen, type Surroundings } from '../output/screen.js';
 
 /** What all commands share. */
@@ -90,7 +91,7 @@ function openRun({ surroundings }: Frame, { json, data }: { json?: boolean; data
     screen: openScreen(surroundings, json === true),
     data,
     client: () => {
-      client ??= openFarmClient(credentialPath(surroundings.env, data));
+      client ??= openFarmClient(surroundings.env, data);
       return client;
     },
   };

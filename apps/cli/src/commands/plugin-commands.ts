@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Contract, contract } from '#contracts';
-import { openFarmClient } from '../client/farm-client.js';
 import { credentialPath } from '../client/farm-folder.js';
+import { openFarmClient } from '../client/open-farm-client.js';
 import { addEntry } from './add-catalogue.js';
 import type { Frame } from './frame.js';
 
@@ -36,8 +36,8 @@ export async function addPluginCommands(program: Command, frame: Frame, words: r
 
 async function listedOf({ surroundings }: Frame, words: readonly string[]): Promise<readonly Listed[]> {
   const at = words.indexOf('--data');
-  const file = credentialPath(surroundings.env, at === -1 ? undefined : words[at + 1]);
-  const client = await openFarmClient(file).catch(() => undefined);
+  const data = at === -1 ? undefined : words[at + 1];
+  const client = await openFarmClient(surroundings.env, data).catch(() => undefined);
   try {
     return Listing.parse(await client?.listing(surroundings.signal)).operations;
   } catch {

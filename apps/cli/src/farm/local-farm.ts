@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CredentialFile, limits, workerInvite } from '#contracts';
-import { type FarmClient, openFarmClient } from '../client/farm-client.js';
+import type { FarmClient } from '../client/farm-client.js';
+import { openWithCredential } from '../client/open-farm-client.js';
 import { openDataFolder } from '../services/data-folder.js';
 import { requireFreePort } from '../services/ports.js';
 import { writePrivateJson } from '../services/private-file.js';
@@ -123,7 +124,7 @@ export class LocalFarm {
     this.undo.push(() => services.stop());
     for (const { pid } of services.started) this.note(pid);
     await this.startController();
-    this.farmClient = await openFarmClient(this.credentialFile);
+    this.farmClient = await openWithCredential(this.credentialFile);
   }
 
   /** Starts the controller, at the address that it had before when there was one. */

@@ -277,8 +277,16 @@ describe('the list of the audit', () => {
       `update audit set outcome = 'error:conflict', job_id = '00000000-0000-4000-8000-000000000001' where seq = 3`,
     );
     await byHand(`update audit set outcome = 'cancelled' where seq = 4`);
+    await byHand(
+      `insert into principal (id, kind, name, role) values ('p_bbbbbbbb', 'person', 'ada', 'viewer'), ('w_aaaaaaaa', 'worker', 'north', null)`,
+    );
     const found = async (filter: object) => (await names(filter)).names.map((name) => name.replace('call:a_', ''));
     expect(await found({ actor: 'p_bbbbbbbb' })).toEqual(['one']);
+    expect(await found({ actor: 'ada' })).toEqual(['one']);
+    expect(await found({ agent: 'north' })).toEqual(['two']);
+    expect(await found({ actor: 'p_gone1234' })).toEqual([]);
+    await expect(found({ actor: 'adam' })).rejects.toMatchObject({ code: 'not_found' });
+    expect((await log.list(database, { limit: 9, actor: 'ada' })).rows).toMatchObject([{ actor_name: 'ada' }]);
     expect(await found({ until: '2020-01-01T00:00:00Z' })).toEqual([]);
     expect(await found({ until: '2020-01-01T00:00:01Z' })).toEqual(['one']);
     expect(await found({ since: '2020-01-01T01:00:00+01:00', operation: 'a_one' })).toEqual(['one']);

@@ -1,3 +1,4 @@
+import { FarmError } from '#contracts';
 import type { Database, Queries } from '#store';
 import type { AuditKey } from '../keys/farm-keys.js';
 import { type AuditedRow, auditSql } from '../sql/audit.js';
@@ -56,10 +57,10 @@ export class AuditLog {
 
   /** Newest first. The cursor is opaque to callers; one that is not ours shows the first page. */
   async list(queries: Queries, filter: AuditFilter): Promise<AuditPage> {
-    const { actor = null, agent = null, operation, door = null, outcome = null, job = null, limit } = filter;
+    const { actor, agent, operation, door = null, outcome = null, job = null, limit } = filter;
     const rows = await queries.all(auditSql.list, {
-      actor,
-      agent,
+      actors: await idsOf(queries, 'person', actor),
+      agents: await idsOf(queries, 'agent', agent),
       kind: operation === undefined ? null : `call:${operation}`,
       door,
       outcome,
@@ -72,6 +73,17 @@ export class AuditLog {
     const page = rows.slice(0, limit);
     return { rows: page, next_cursor: rows.length > limit ? String(page.at(-1)?.seq) : null };
   }
+}
+
+/** An empty page would say that they did nothing: a name that nobody has is refused. Ids also find those who are gone. */
+async function idsOf(queries: Queries, field: 'person' | 'agent', who: string | undefined): Promise<string[] | null> {
+  if (who === undefined) return null;
+  const found = await queries.all(auditSql.whoIs, { who });
+  if (found.length > 0) return found.map(({ id }) => id);
+  if (/^[a-z]_[a-z0-9]{8}$/.test(who)) return [who];
+  throw new FarmError('not_found', `Nobody has the name given as ${field}`, {
+    hint: 'longshore person list, agent list and worker list show who there is.',
+  });
 }
 
 /** The number in a cursor of ours. */

@@ -3,6 +3,7 @@ import { FarmError, limits, type OAuthErrorCode } from '#contracts';
 import type { Database } from '#store';
 import { type DeviceRow, loginSql, type PolledRow } from '../sql/login.js';
 import type { Attempts } from './attempts.js';
+import { networkOf } from './network-of.js';
 import type { BrowserSession, Sessions } from './sessions.js';
 
 export interface DeviceAsk {
@@ -37,6 +38,7 @@ export class DeviceLogins {
       user_code: this.kept(userCode),
       client,
       address,
+      network: networkOf(address),
       public_key: publicKey,
       interval_seconds: limits.devicePollSeconds,
       seconds: limits.deviceCodeSeconds,

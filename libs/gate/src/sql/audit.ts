@@ -7,7 +7,9 @@ export interface AuditedRow {
   readonly door: string;
   readonly class: string;
   readonly actor: string | null;
+  readonly actor_name: string | null;
   readonly agent_id: string | null;
+  readonly agent_name: string | null;
   readonly input_hash: Buffer | null;
   readonly hash_key_id: string | null;
   readonly outcome: string;
@@ -92,15 +94,18 @@ export const auditSql = {
      order by a.seq limit $limit`,
   ),
 
+  /** Whoever has this id or name; machines may share a name. */
+  whoIs: statement<{ id: string }>('audit.who_is', 'select id from principal where id = $who or name = $who'),
+
   /** Newest first. */
   list: statement<AuditedRow>(
     'audit.list',
-    `select a.seq, a.at, a.kind, a.door, a.class, a.actor, a.agent_id, a.input_hash, a.hash_key_id, a.outcome, a.job_id, a.epoch,
-       a.calls, exists (select from audit_seal s where s.seq = a.seq) as sealed
-     from audit a
+    `select a.seq, a.at, a.kind, a.door, a.class, a.actor, p.name as actor_name, a.agent_id, m.name as agent_name, a.input_hash,
+       a.hash_key_id, a.outcome, a.job_id, a.epoch, a.calls, exists (select from audit_seal s where s.seq = a.seq) as sealed
+     from audit a left join principal p on p.id = a.actor left join principal m on m.id = a.agent_id
      where ($before::bigint is null or a.seq < $before)
-       and ($actor::text is null or a.actor = $actor)
-       and ($agent::text is null or a.agent_id = $agent)
+       and ($actors::text[] is null or a.actor = any($actors))
+       and ($agents::text[] is null or a.agent_id = any($agents))
        and ($kind::text is null or a.kind = $kind)
        and ($door::text is null or a.door = $door)
        and ($outcome::text is null or a.outcome = $outcome or ($outcome = 'error' and starts_with(a.outcome, 'error:')))

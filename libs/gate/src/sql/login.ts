@@ -276,13 +276,13 @@ export const loginSql = {
     `delete from person_session s using principal p where p.id = s.person and not (${liveSession})`,
   ),
 
-  /** No row: this address has too many open. */
+  /** No row: this network has too many open. */
   insertDevice: statement<{ hash: Buffer }>(
     'login.insert_device',
-    `insert into device_login (hash, user_code, client, address, public_key, interval_seconds, expires_at)
-     select $hash::bytea, $user_code::text, $client::text, $address::text, $public_key::text, $interval_seconds::integer,
+    `insert into device_login (hash, user_code, client, address, network, public_key, interval_seconds, expires_at)
+     select $hash::bytea, $user_code::text, $client::text, $address::text, $network::text, $public_key::text, $interval_seconds::integer,
        clock_timestamp() + make_interval(secs => $seconds)
-     where (select count(*) from device_login where address = $address and expires_at > clock_timestamp()) < $most::integer
+     where (select count(*) from device_login where network = $network and expires_at > clock_timestamp()) < $most::integer
      returning hash`,
   ),
 

@@ -1,7 +1,8 @@
 import { fetch } from 'undici';
 import { type CredentialFile, type OutputOf, pluginList, status, workerList } from '#contracts';
 import { readCredential } from '../../client/credential.js';
-import { type FarmClient, openFarmClient } from '../../client/farm-client.js';
+import type { FarmClient } from '../../client/farm-client.js';
+import { openWithCredential } from '../../client/open-farm-client.js';
 import { failureOf } from '../../output/failure.js';
 import { requireFreePort } from '../../services/ports.js';
 import { broken, type Finding, ok, warning } from './check.js';
@@ -20,7 +21,7 @@ export async function checkFarm(credentialFile: string): Promise<readonly Findin
       return [broken('credential', credential.message, credential.hint ?? 'Mend it.')];
     return [await checkPort(), warning('farm', 'none was started here', 'npm start')];
   }
-  const client = await openFarmClient(credentialFile);
+  const client = await openWithCredential(credentialFile);
   try {
     return [ok('credential', credentialFile), ...(await lookAt(client, credential))];
   } finally {

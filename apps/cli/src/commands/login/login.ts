@@ -6,7 +6,7 @@ import { FarmError, whoami } from '#contracts';
 import { readCredential } from '../../client/credential.js';
 import { beginDeviceLogin } from '../../client/device-login.js';
 import { farmAddress, isOpenRoad } from '../../client/farm-address.js';
-import { farmClient } from '../../client/farm-client.js';
+import { personClient } from '../../client/farm-client.js';
 import { credentialPath } from '../../client/farm-folder.js';
 import { plainLine } from '../../output/terminal-text.js';
 import { makePrivateFolder, readIfThere, writePrivateJson } from '../../services/private-file.js';
@@ -39,7 +39,7 @@ export function addLogin(program: Command, frame: Frame): void {
     const credential = await login.granted(signal);
     await makeFolder(dirname(path));
     await writePrivateJson(path, credential);
-    const client = farmClient(credential, path);
+    const client = personClient(credential, path);
     try {
       const who = await client.call(whoami, {}, { signal });
       screen.answer({ logged_in: true, name: who.name, role: who.role, url, credential_file: path });
