@@ -10,6 +10,8 @@ export interface NodeProcessOptions {
   /** For messages: `controller`, `worker 1`. */
   readonly name: string;
   readonly program: string;
+  /** Of Node itself. */
+  readonly flags?: readonly string[];
   readonly args?: readonly string[];
   /** Beside the allow list; secrets may stand here, never in the arguments. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -47,7 +49,8 @@ export async function startNodeProcess(options: NodeProcessOptions): Promise<Nod
   const log = await open(options.log, 'a', 0o600);
   try {
     const { size: from } = await log.stat();
-    const child = spawn(process.execPath, ['--enable-source-maps', options.program, ...(options.args ?? [])], {
+    const { program, flags = [], args = [] } = options;
+    const child = spawn(process.execPath, ['--enable-source-maps', ...flags, program, ...args], {
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', log.fd],
       env: { ...childEnvironment(), ...onlySet(options.env) },
