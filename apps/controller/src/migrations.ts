@@ -7,7 +7,7 @@ import {
   personsMigration,
   workerRefusesMigration,
 } from '#gate';
-import { leaseCountMigration, queueMigration } from '#jobs';
+import { lanesMigration, leaseCountMigration, queueMigration } from '#jobs';
 import { clockMigration, type Migration } from '#store';
 import {
   commandRunsMigration,
@@ -43,5 +43,6 @@ export const migrations: readonly Migration[] = [
   workflowDraftsMigration,
   steersMigration,
   teamWorkMigration,
+  lanesMigration,
   deviceNetworksMigration,
 ];

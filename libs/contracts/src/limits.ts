@@ -116,7 +116,10 @@ export const limits = {
   workflowNote: 8192,
   memberTitle: 255,
   memberProse: 16_384,
+  /** Dispatches of one Task that are leased or to be had at once; more wait (`waiting: lanes`). */
   lanesPerTask: 32,
+  /** A lane that no machine took for so long goes to who waits for one. */
+  laneUnusedMs: 30_000,
   retriesPerAssignment: 1,
   childAssignmentsPerAssignment: 20,
   waveMembers: 8,

@@ -197,6 +197,8 @@ export const TaskView = z.strictObject({
       state: MemberState,
       latest_update: outsideText(z.string()).nullable(),
       plan: WorkPlan.nullable(),
+      /** What its work waits for where nobody has to act: all lanes of the Task are at work. */
+      waits_for: z.literal('lanes').nullable().default(null),
       /** There while it is at work and can be told something: the action of `task_member_steer`. */
       steer_action: z.strictObject({ id: z.string() }).nullable().default(null),
     }),

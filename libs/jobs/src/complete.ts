@@ -3,6 +3,7 @@ import type { Transaction } from '#store';
 import { answerHash } from './answer-hash.js';
 import { distinct, fenceOf, lockScope, type QueueContext } from './context.js';
 import type { Holder, JobEnd, LeaseFence } from './job.js';
+import { admitNext } from './lanes.js';
 import type { Completion, PreparedCompletion } from './queue.js';
 import { leaseSql, type SettledRow } from './sql/lease.js';
 import { sameAnswerOr, staleLease } from './stale.js';
@@ -40,7 +41,9 @@ export async function complete(
   if (!context.kinds.has(settled.kind)) return { state: stateOf(settled), kept: true };
   // Its scope was not locked above: the caller prepared another job than it ends.
   if (!prepared.job || prepared.job.id !== settled.id) throw staleLease();
-  return conclude(context, tx, settled, { ...end, prepared: prepared.value });
+  const answer = await conclude(context, tx, settled, { ...end, prepared: prepared.value });
+  await admitNext(context, tx, settled);
+  return answer;
 }
 
 /**

@@ -34,7 +34,7 @@ export function distinct<T>(all: readonly T[], nameOf: (one: T) => string): read
 
 /** Tells after the commit that a job can be claimed. */
 export function ringLater(context: QueueContext, tx: Transaction, job: JobRow, afterMs = 0): void {
-  if (job.state !== 'queued') return;
+  if (job.state !== 'queued' || job.awaits_lane) return;
   const { id, kind, pool, labels, account, prefer } = job;
   tx.afterCommit(() => context.ring({ id, kind, pool, labels, account, prefer, after_ms: afterMs }));
 }

@@ -16,6 +16,8 @@ export interface JobRow {
   readonly limits: readonly string[];
   readonly account: string | null;
   readonly state: JobState;
+  /** Queued, and not to be claimed before a lane of its scope is free (`Kind.lanes`). */
+  readonly awaits_lane: boolean;
   readonly phase: JobPhase | null;
   /** Number of the last lease, 0 before the first. */
   readonly epoch: number;

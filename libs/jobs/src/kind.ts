@@ -31,6 +31,12 @@ export interface Kind {
   /** What has started never goes back into the queue, whatever its worker says: `onFail` decides (H8). */
   readonly once?: boolean;
   /**
+   * So many jobs of one scope are leased or to be had at once; more are queued and await a lane. Every job of such a kind is
+   * submitted, ended and put back under its scope's lock, so that lanes are counted by one at a time; a claim takes no such lock
+   * and changes no count.
+   */
+  readonly lanes?: number;
+  /**
    * Locks the Task. Called before the job's own lock; again within one transaction it must do no harm. The lock is the first thing
    * that it sends, before it awaits anything: the job's lock may be sent right behind it.
    */

@@ -3,6 +3,7 @@ import type { Transaction } from '#store';
 import { type QueueContext, ringLater } from './context.js';
 import type { JobRow } from './job.js';
 import type { Next } from './kind.js';
+import { admitNext } from './lanes.js';
 import { leaseSql } from './sql/lease.js';
 
 export interface Leaving {
@@ -45,7 +46,9 @@ export async function leave(
     hash: leaving.hash ?? null,
     answer: leaving.hash ? JSON.stringify({ state }) : null,
   });
-  if (gone) ringLater(context, tx, gone, afterMs);
+  if (!gone) return undefined;
+  ringLater(context, tx, gone, afterMs);
+  if (gone.state !== 'queued') await admitNext(context, tx, gone);
   return gone;
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { LeasedJob } from '#contracts';
+import { type LeasedJob, limits } from '#contracts';
 import { type Statement, statement, type Transaction } from '#store';
 import {
   aQueueFarm,
@@ -11,7 +11,9 @@ import {
   type TestWorker,
 } from '../../../test/support/queue.js';
 import { aTestKind, lockTestScope, type TestKind } from '../../../test/support/test-kind.js';
+import type { NewJob } from './job.js';
 import { claimSql } from './sql/claim.js';
+import { laneSql } from './sql/lanes.js';
 import { leaseSql } from './sql/lease.js';
 import { queueSql } from './sql/queue.js';
 import { sweepSql } from './sql/sweep.js';
@@ -42,11 +44,14 @@ interface World {
 /** In a statement: waits at the gate, and is true. */
 const gate = `(select pg_advisory_xact_lock_shared(42)::text = '')`;
 
+/** Of one scope at once. */
+const lanes = 2;
+
 let farm: QueueFarm;
 let kind: TestKind;
 beforeAll(async () => {
   kind = aTestKind();
-  farm = await aQueueFarm({ kinds: [kind] });
+  farm = await aQueueFarm({ kinds: [{ ...kind, lanes }] });
 });
 afterAll(() => farm.close());
 
@@ -66,7 +71,9 @@ function rewriteOf(mutant: Mutant | undefined, both: Rewrite | undefined): Rewri
 
 async function isBroken(mutant: Mutant, mutated: boolean): Promise<boolean> {
   // A clean queue for each: what another scenario left is no part of this one.
-  await farm.sql(`update job set state = 'done', lease_expires_at = null where state in ('queued', 'held', 'leased')`);
+  await farm.sql(
+    `update job set state = 'done', awaits_lane = false, lease_expires_at = null where state in ('queued', 'held', 'leased')`,
+  );
   await farm.sql('delete from quota');
   await farm.sql('delete from job_class');
   kind.told.length = 0;
@@ -226,6 +233,23 @@ const notGivenMutants = notGiven.flatMap(([what, predicate, prepare]) =>
     },
   ]),
 );
+
+/** The row's own check would refuse it too, and with it every claim that comes upon such a job. */
+const laneMutants = [claimSql.claim, claimSql.claimPlain].map((of): [string, Mutant] => [
+  `that a lane of ${of.name} is free`,
+  {
+    of,
+    predicate: /not j\.awaits_lane/g,
+    breaks: async ({ farm, queue, tx: within, worker }) => {
+      await submitTurns(queue, within, lanes + 1);
+      const north = farm.worker('north');
+      await north.claim(lanes);
+      const asking = worker('south');
+      const got = of === claimSql.claim ? gets(asking) : getsTogether(asking);
+      return got.catch(() => true);
+    },
+  },
+]);
 
 /** Limits and pauses, answered requests: what the short statement must leave to the long one. */
 const leftToTheLong: readonly [string, Mutant][] = [
@@ -936,6 +960,80 @@ const otherMutants: readonly [string, Mutant][] = [
     },
   ],
   [
+    'how many lanes are used',
+    {
+      of: queueSql.submit,
+      predicate: /where not awaits_lane and scope/,
+      instead: 'where false and not awaits_lane and scope',
+      breaks: async ({ queue, tx: within }) => (await submitTurns(queue, within, lanes + 1)) === 0,
+    },
+  ],
+  [
+    'that nobody comes before who awaits a lane',
+    {
+      of: queueSql.submit,
+      predicate: /where awaits_lane and scope/,
+      instead: 'where false and awaits_lane and scope',
+      breaks: async ({ farm, queue, tx: within, worker }) => {
+        await submitTurns(queue, within, lanes + 1);
+        const lease = await worker('north').claimOne();
+        // A lane is free, and nobody was told yet.
+        await farm.sql(`update job set state = 'done', lease_expires_at = null where id = '${lease.id}'`);
+        return (await submitTurns(queue, within, 1)) !== 2;
+      },
+    },
+  ],
+  [
+    'how many lanes are free',
+    {
+      of: laneSql.admit,
+      predicate: /(\$\d+::int) - \(/,
+      instead: '$1 + (',
+      breaks: async ({ queue, tx: within, worker }) => {
+        await submitTurns(queue, within, lanes + 3);
+        const north = worker('north');
+        await north.complete(await north.claimOne(), null, 'silent');
+        return (await submitTurns(queue, within, 0)) !== 2;
+      },
+    },
+  ],
+  [
+    'that a lane is kept for a session that may stand frozen',
+    {
+      of: laneSql.passOn,
+      predicate: /and epoch = 0/,
+      instead: '',
+      breaks: async ({ farm, queue, tx: within, worker }) => {
+        await submitTurns(queue, within, lanes, { labels: ['a'] });
+        const north = worker('north', { labels: ['a'] });
+        const lease = await north.claimOne();
+        await north.beat(lease, 'started');
+        await submitTurns(queue, within, lanes);
+        await farm.time.pass(leaseTime);
+        await queue.sweep();
+        await farm.time.pass(limits.laneUnusedMs);
+        await queue.sweep();
+        const frozen = [{ job_id: lease.id, lease_id: lease.lease_id }];
+        return (await north.claim(1, { frozen }))[0]?.continues !== true;
+      },
+    },
+  ],
+  [
+    'that what had a lane keeps it, and what awaits one goes on waiting',
+    {
+      of: leaseSql.leave,
+      predicate: /awaits_lane = j\.awaits_lane and/,
+      instead: 'awaits_lane = false and',
+      breaks: async ({ queue, tx: within }) => {
+        await submitTurns(queue, within, lanes);
+        const last = randomUUID();
+        await inScope(within, 't_9', (tx) => queue.submit(tx, { id: last, kind: 'turn', scope: 't_9' }));
+        await inScope(within, 't_9', (tx) => queue.requeue(tx, last));
+        return (await submitTurns(queue, within, 0)) !== 1;
+      },
+    },
+  ],
+  [
     'that a cancel leaves what has ended',
     {
       of: queueSql.endQueued,
@@ -952,7 +1050,7 @@ const otherMutants: readonly [string, Mutant][] = [
 ];
 
 describe('without', () => {
-  it.each([...fenceMutants, ...notGivenMutants, ...leftToTheLong, ...claimMutants, ...otherMutants])(
+  it.each([...fenceMutants, ...notGivenMutants, ...laneMutants, ...leftToTheLong, ...claimMutants, ...otherMutants])(
     '%s a promise breaks',
     async (_, mutant) => {
       expect(await isBroken(mutant, false)).toBe(false);
@@ -976,6 +1074,21 @@ async function closeGate(on: QueueFarm): Promise<{ open(): Promise<void> }> {
       await held;
     },
   };
+}
+
+/** Jobs of a kind with lanes; answers how many await one then. */
+async function submitTurns(
+  queue: QueueFarm['queue'],
+  within: QueueFarm['tx'],
+  count: number,
+  more: Partial<NewJob> = {},
+): Promise<number | undefined> {
+  await inScope(within, 't_9', async (tx) => {
+    for (let n = 0; n < count; n += 1)
+      await queue.submit(tx, { id: randomUUID(), kind: 'turn', scope: 't_9', ...more });
+  });
+  const [row] = await farm.sql<{ n: number }>(`select count(*)::int as n from job where awaits_lane and scope = 't_9'`);
+  return row?.n;
 }
 
 const takeGate = statement<unknown>('test.take_gate', 'select pg_advisory_xact_lock(42)');

@@ -2,6 +2,7 @@ import { FarmError, type JobState } from '#contracts';
 import type { Transaction } from '#store';
 import { lockScope, type QueueContext, ringLater } from './context.js';
 import type { JobRow } from './job.js';
+import { admitNext, lanedKinds } from './lanes.js';
 import { leave } from './leave.js';
 import { leaseSql } from './sql/lease.js';
 import { queueSql } from './sql/queue.js';
@@ -46,9 +47,11 @@ export async function redrive(context: QueueContext, tx: Transaction, id: string
   if (seenTo === 'seen_to') return job.state;
   // What is done stays done (A12.8): only its kind can open another.
   if (job.state !== 'dead') throw notResumable(`The job is ${job.state}.`);
-  const alive = await tx.first(queueSql.revive, { job_id: id });
-  if (alive) ringLater(context, tx, alive);
-  return alive?.state ?? job.state;
+  const alive = await tx.first(queueSql.revive, { job_id: id, laned: lanedKinds(context) });
+  if (!alive) return job.state;
+  ringLater(context, tx, alive);
+  await admitNext(context, tx, alive);
+  return alive.state;
 }
 
 /** Scope first, then the job (H12). Errors: `not_found`. */

@@ -4,6 +4,7 @@ import { JobPhase } from '#contracts';
 import { type Parameters, type Statement, statement } from '#store';
 import { aQueueFarm, type QueueFarm } from '../../../test/support/queue.js';
 import { claimSql } from './sql/claim.js';
+import { laneSql } from './sql/lanes.js';
 import { leaseSql } from './sql/lease.js';
 import { queueSql } from './sql/queue.js';
 import { sweepSql } from './sql/sweep.js';
@@ -69,6 +70,21 @@ const leave: Parameters = {
   hash: null,
   answer: null,
 };
+const submitted: Parameters = {
+  id,
+  lanes: 32,
+  class: 'a',
+  fairness_key: 'a',
+  weight: 1,
+  account: null,
+  prefer: null,
+  prefer_ms: null,
+  delay_ms: 0,
+  deadline_ms: null,
+  priority: 0,
+  payload: '{}',
+  limits: [],
+};
 const given: Parameters = {
   ...fence,
   ...one,
@@ -112,7 +128,11 @@ const statements: readonly (readonly [Statement<unknown>, Parameters?])[] = [
   [queueSql.endQueued],
   [queueSql.flagEnd],
   [queueSql.hold],
-  [queueSql.release],
+  [queueSql.release, { laned: ['dispatch'] }],
+  [laneSql.admit, { lanes: 32 }],
+  [laneSql.passOn, { patience_ms: 1 }],
+  [laneSql.awaited],
+  [queueSql.submit, submitted],
 ];
 
 describe.each([

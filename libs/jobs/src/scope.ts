@@ -1,5 +1,6 @@
 import type { Transaction } from '#store';
 import { type QueueContext, ringLater } from './context.js';
+import { admitNext, lanedKinds } from './lanes.js';
 import { leave } from './leave.js';
 import { leaseSql } from './sql/lease.js';
 import { queueSql } from './sql/queue.js';
@@ -29,8 +30,10 @@ export async function hold(tx: Transaction, scope: string): Promise<readonly str
 }
 
 export async function release(context: QueueContext, tx: Transaction, scope: string): Promise<readonly string[]> {
-  const freed = await tx.all(queueSql.release, { scope });
+  const laned = lanedKinds(context);
+  const freed = await tx.all(queueSql.release, { scope, laned });
   for (const job of freed) ringLater(context, tx, job);
+  for (const kind of laned) await admitNext(context, tx, { kind, scope });
   return ids(freed);
 }
 

@@ -28,6 +28,7 @@ export async function submit(context: QueueContext, tx: Transaction, job: NewJob
     limits: counted,
     account,
     state,
+    lanes: context.kinds.get(kind)?.lanes ?? null,
     delay_ms,
     prefer: prefer?.worker ?? null,
     prefer_ms: prefer?.ms ?? null,

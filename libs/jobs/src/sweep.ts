@@ -3,6 +3,7 @@ import type { Transaction } from '#store';
 import { lockScope, type QueueContext } from './context.js';
 import type { JobRow } from './job.js';
 import type { Kind, Next } from './kind.js';
+import { sweepLanes } from './lanes.js';
 import { afterTry, type Leaving, leave } from './leave.js';
 import type { Swept } from './queue.js';
 import { leaseSql } from './sql/lease.js';
@@ -28,6 +29,7 @@ export async function sweep(context: QueueContext): Promise<Swept> {
       context.onTrouble(job.id, error);
     }
   }
+  await sweepLanes(context);
   await context.database.run(sweepSql.restoreClasses);
   return swept;
 }

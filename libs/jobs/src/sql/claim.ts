@@ -42,9 +42,9 @@ const lockClaimer = statement<unknown>(
 /** Leases that the claimer holds. */
 const held = `(select count(*) from job where holder = $worker and state = 'leased')`;
 
-/** What a claimer may take of a class, by its place in the queue. */
+/** What a claimer may take of a class, by its place in the queue: \`awaits_lane\`: its scope has all its lanes at work already. */
 const claimable = `
-  j.state = 'queued' and j.available_at <= (select farm_now()) and not $worker = any(j.excluded)
+  j.state = 'queued' and not j.awaits_lane and j.available_at <= (select farm_now()) and not $worker = any(j.excluded)
   and (j.prefer is null or j.prefer = $worker or j.prefer_until <= (select farm_now()))`;
 
 /**
@@ -133,7 +133,8 @@ const advance = statement<unknown>(
  *  heads           the head of each class by its index, without a lock: a claimer that locked every head would hide them all
  *                  from the others. A few more than asked for, as some are in other hands. None for who gets nothing new
  *  picked          one row locked at a time in their order, only as many as are taken: a look-up by id alone
- *                  (\`offset 0\`), as a join is planned for any limit and any size and may read the whole table. state: leased by another since the snapshot (A12.1)
+ *                  (\`offset 0\`), as a join is planned for any limit and any size and may read the whole table. state: leased by another
+ *                  since the snapshot (A12.1); its lane may have gone on to another
  */
 const claim = statement<ClaimedRow>(
   'job.claim',
@@ -165,7 +166,7 @@ const claim = statement<ClaimedRow>(
     cross join lateral (select * from job where id = asked.job offset 0) j
     join fits f on f.class = j.class
     cross join lateral (select * from lease where job = j.id and epoch = j.epoch offset 0) l
-    where j.state = 'queued' and l.lease_id = asked.lease_id and l.worker = $worker and l.boot = $boot and l.ended_how = 'lost'
+    where j.state = 'queued' and not j.awaits_lane and l.lease_id = asked.lease_id and l.worker = $worker and l.boot = $boot and l.ended_how = 'lost'
   ), heads as materialized (
     select true as continues, id, priority, turn, seq, limited from mine
     union all
@@ -183,9 +184,9 @@ const claim = statement<ClaimedRow>(
     from (
       select * from heads where not (select limited from found) order by continues desc, priority desc, turn, seq
     ) h cross join lateral (
-      select id, epoch, state from job where id = h.id offset 0 for update skip locked
+      select id, epoch, state, awaits_lane from job where id = h.id offset 0 for update skip locked
     ) j
-    where j.state = 'queued'
+    where j.state = 'queued' and not j.awaits_lane
     limit (select least($limit::int, room + (select count(*) from mine)) from before)
   ), granted as materialized (
     select id, epoch + 1 as epoch, continues, turn, gen_random_uuid() as lease_id,

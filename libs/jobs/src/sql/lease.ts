@@ -102,12 +102,14 @@ const ended = statement<EndedLease>(
  *  state     no end is ever left again (A12.8)
  *  class     may have been dropped while nothing of it was queued
  *  excluded  the machine is at fault, not the job (H11)
+ *  lane      what had one keeps it while it is queued anew; what awaits one goes on waiting
  */
 const leave = statement<JobRow>(
   'job.leave',
   `
   with gone as (
-    update job j set state = $state, lease_expires_at = null, phase = null, note = $note, end_kind = null, end_reason = null,
+    update job j set state = $state, lease_expires_at = null, phase = null,
+      awaits_lane = j.awaits_lane and $state = 'queued', note = case when j.awaits_lane and $state = 'queued' then j.note else $note end, end_kind = null, end_reason = null,
       available_at = (select farm_now()) + $after_ms::int * interval '1 ms',
       tries = j.tries + $tries::int, start_attempts = j.start_attempts + $start_attempts::int,
       excluded = case when $exclude::text is null then j.excluded else array_append(array_remove(j.excluded, $exclude), $exclude) end,

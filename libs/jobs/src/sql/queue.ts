@@ -1,6 +1,7 @@
 import { statement } from '#store';
 import type { JobRow } from '../job.js';
 import type { PastLease } from '../queue.js';
+import { awaiting, lanesUsed, waitingForLane } from './lanes.js';
 
 /**
  * Queues a job at its key's next turn.
@@ -8,8 +9,9 @@ import type { PastLease } from '../queue.js';
  *               it left (start-time fair queueing)
  *  1 / weight   a key of weight 2 gets two turns where another gets one
  * The key's row is locked from here to the commit: two submits of one key never get the same turn.
+ *  lane         none is free, or others await one already; only asked for a kind that has lanes
  */
-const submit = statement<{ seq: number }>(
+const submit = statement<{ seq: number; awaits_lane: boolean }>(
   'job.submit',
   `
   with class as (
@@ -24,14 +26,17 @@ const submit = statement<{ seq: number }>(
     select 'key:' || $pool || ':' || $fairness_key, $weight::float8, served.turn + 1 / $weight::float8 from served
     on conflict (name) do update set turn = greatest(q.turn, (select turn from served)) + 1 / q.weight
     returning q.turn - 1 / q.weight as turn
+  ), lane as (
+    select case when $lanes::int is null or $state <> 'queued' then false
+      else ${awaiting} or ${lanesUsed} >= $lanes::int end as awaited
   )
-  insert into job (id, kind, scope, pool, labels, class, priority, fairness_key, turn, limits, account, state, available_at,
-    prefer, prefer_until, deadline, payload)
-  select $id, $kind, $scope, $pool, $labels, $class, $priority, $fairness_key, key.turn, $limits, $account, $state,
-    (select farm_now()) + $delay_ms::int * interval '1 ms',
+  insert into job (id, kind, scope, pool, labels, class, priority, fairness_key, turn, limits, account, state, awaits_lane, note,
+    available_at, prefer, prefer_until, deadline, payload)
+  select $id, $kind, $scope, $pool, $labels, $class, $priority, $fairness_key, key.turn, $limits, $account, $state, lane.awaited,
+    case when lane.awaited then ${waitingForLane} end, (select farm_now()) + $delay_ms::int * interval '1 ms',
     $prefer, (select farm_now()) + $prefer_ms::int * interval '1 ms', (select farm_now()) + $deadline_ms::float8 * interval '1 ms', $payload
-  from key
-  returning seq`,
+  from key, lane
+  returning seq, awaits_lane`,
 );
 
 /**
@@ -40,7 +45,7 @@ const submit = statement<{ seq: number }>(
  */
 const endQueued = statement<JobRow>(
   'job.end_queued',
-  `update job set state = 'cancelled', note = $note, settled_at = clock_timestamp()
+  `update job set state = 'cancelled', awaits_lane = false, note = $note, settled_at = clock_timestamp()
    where scope = $scope and state in ('queued', 'held') returning *`,
 );
 
@@ -67,13 +72,16 @@ const unflagPause = statement<{ id: string }>(
 
 const hold = statement<JobRow>(
   'job.hold',
-  `update job set state = 'held' where scope = $scope and state = 'queued' returning *`,
+  `update job set state = 'held', awaits_lane = false where scope = $scope and state = 'queued' returning *`,
 );
+/** Jobs of $laned kinds await a lane first: which of them get one is for who counts lanes. */
 const release = statement<JobRow>(
   'job.release',
   `
   with freed as (
-    update job set state = 'queued', available_at = (select farm_now()), note = null where scope = $scope and state = 'held' returning *
+    update job set state = 'queued', available_at = (select farm_now()), awaits_lane = kind = any($laned::text[]),
+      note = case when kind = any($laned::text[]) then ${waitingForLane} end
+    where scope = $scope and state = 'held' returning *
   ), class as (
     insert into job_class (class, kind, pool, labels, account, limits)
     select distinct class, kind, pool, labels, account, limits from freed on conflict do nothing
@@ -87,13 +95,14 @@ const dropPreference = statement<JobRow>(
   `update job set prefer = null, prefer_until = null where id = $job_id and state = 'queued' and prefer is not null returning *`,
 );
 
-/** Another life for a dead job, whose lock is held: the only way out of an end, and only by hand. */
+/** Another life for a dead job, whose lock is held: the only way out of an end, and only by hand. One of $laned kinds awaits a lane. */
 const revive = statement<JobRow>(
   'job.revive',
   `
   with alive as (
-    update job set state = 'queued', tries = 0, start_attempts = 0, excluded = '{}', note = null, settled_at = null, deadline = null,
-      available_at = (select farm_now())
+    update job set state = 'queued', tries = 0, start_attempts = 0, excluded = '{}', settled_at = null, deadline = null,
+      available_at = (select farm_now()), awaits_lane = kind = any($laned::text[]),
+      note = case when kind = any($laned::text[]) then ${waitingForLane} end
     where id = $job_id returning *
   ), class as (
     insert into job_class (class, kind, pool, labels, account, limits)

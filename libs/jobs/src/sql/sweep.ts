@@ -55,6 +55,9 @@ const stillDue = statement<DueJob>(
   where j.due is not null and j.state in ('queued', 'held', 'leased')`,
 );
 
+/** To be had: what awaits a lane brings its class along when it gets one. */
+const standing = `state = 'queued' and not awaits_lane`;
+
 /**
  * Classes of queued jobs that are missing: a submit that ran while its class was dropped. Walks the index from class to class.
  */
@@ -62,14 +65,14 @@ const restoreClasses = statement<unknown>(
   'job.restore_classes',
   `
   with recursive queued as (
-    (select class from job where state = 'queued' order by class limit 1)
+    (select class from job where ${standing} order by class limit 1)
     union all
-    select (select j.class from job j where j.state = 'queued' and j.class > queued.class order by j.class limit 1)
+    select (select j.class from job j where ${standing} and j.class > queued.class order by j.class limit 1)
     from queued where queued.class is not null
   )
   insert into job_class (class, kind, pool, labels, account, limits)
   select j.class, j.kind, j.pool, j.labels, j.account, j.limits
-  from queued cross join lateral (select * from job where class = queued.class and state = 'queued' order by priority desc, turn, seq limit 1) j
+  from queued cross join lateral (select * from job where class = queued.class and ${standing} order by priority desc, turn, seq limit 1) j
   where not exists (select from job_class c where c.class = queued.class)
   on conflict do nothing`,
 );
@@ -78,7 +81,7 @@ const restoreClasses = statement<unknown>(
 const dropClasses = statement<unknown>(
   'job.drop_classes',
   `delete from job_class c where c.made_at < clock_timestamp() - $age_ms::float8 * interval '1 ms'
-   and not exists (select from job j where j.class = c.class and j.state = 'queued')`,
+   and not exists (select from job j where j.class = c.class and ${standing})`,
 );
 
 /** Keys that are no further than their pool say nothing: a new row of theirs would get the same turn. */
@@ -94,7 +97,7 @@ const queuedOf = statement<DueRow & { readonly class: string }>(
   'job.queued_of',
   `select j.id, j.kind, j.scope, j.class from unnest($classes::text[]) as c (class)
    cross join lateral (select id, kind, scope, class, seq from job
-     where job.class = c.class and state = 'queued' order by priority desc, turn, seq limit $limit::int) j
+     where job.class = c.class and ${standing} order by priority desc, turn, seq limit $limit::int) j
    order by j.seq limit $limit::int`,
 );
 const classes = statement<{

@@ -18,6 +18,7 @@ import { redriveLane, requireRequeue } from './redrive-lane.js';
 export function dispatchKind(parts: TeamParts): Kind {
   return {
     name: 'dispatch',
+    lanes: limits.lanesPerTask,
 
     async lockScope(tx, scope) {
       if (scope !== null) await lockTaskOnly(tx, scope);

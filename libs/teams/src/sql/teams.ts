@@ -141,7 +141,7 @@ export const taskSql = {
        select t.seq, t.id as task_id, t.title, t.workflow as workflow_id, t.status, t.outcome, t.created_at as started_at, t.ended_at,
          exists (select from human_request h where h.task = t.id and h.status = 'open') as waiting,
          exists (select from dispatch d join job j on j.id = d.id
-                 where d.task = t.id and d.closed_at is null and j.started_at is null) as starting,
+                 where d.task = t.id and d.closed_at is null and j.started_at is null and not j.awaits_lane) as starting,
          t.settings->'verify' is not null as verify,
          (select c.state = 'succeeded' from command_run c where c.task = t.id and c.purpose = 'verify') as verified,
          t.status = 'completed' and exists (select from dispatch d join handover h on h.dispatch = d.id
@@ -420,6 +420,12 @@ export const dispatchSql = {
     'teams.dispatch_open',
     `select ${dispatchColumns} from dispatch where task = $task and closed_at is null order by id`,
   ),
+  /** Those whose jobs stand behind all lanes of the Task. */
+  awaitingLane: statement<{ assignment: string }>(
+    'teams.dispatch_awaiting_lane',
+    `select d.assignment from dispatch d join job j on j.id = d.id
+     where d.task = $task and d.closed_at is null and j.awaits_lane`,
+  ),
   /** closed_at is null: the first end is the last one. */
   close: statement<{ id: string }>(
     'teams.dispatch_close',
@@ -464,11 +470,11 @@ export const dispatchSql = {
     'teams.checkpoint_latest',
     `select distinct on (member) member, summary, outcome from checkpoint where task = $task order by member, recorded_at desc`,
   ),
-  /** One Dispatch that has not started yet makes the Task `starting`. */
+  /** One Dispatch that has not started yet makes the Task `starting`; one that awaits a lane does so while others work. */
   starting: statement<{ starting: boolean; waiting: boolean }>(
     'teams.dispatch_starting',
     `select exists (select from dispatch d join job j on j.id = d.id
-              where d.task = $task and d.closed_at is null and j.started_at is null) as starting,
+              where d.task = $task and d.closed_at is null and j.started_at is null and not j.awaits_lane) as starting,
             exists (select from human_request h where h.task = $task and h.status = 'open') as waiting`,
   ),
 } as const;

@@ -136,11 +136,13 @@ async function readTeam(
   assignments: readonly AssignmentRow[],
 ): Promise<View['team']> {
   const open = await tx.all(dispatchSql.open, { task: task.id });
+  const awaiting = await tx.all(dispatchSql.awaitingLane, { task: task.id });
   const updates = await tx.all(dispatchSql.latestCheckpoints, { task: task.id });
   const steerable = await steerActions(tx, task);
   return team.map((row) => {
     const latest = assignments.findLast((assignment) => assignment.member === row.member);
-    const atWork = latest !== undefined && open.some((dispatch) => dispatch.assignment === latest.id);
+    const waits = awaiting.some(({ assignment }) => assignment === latest?.id);
+    const atWork = latest !== undefined && !waits && open.some((dispatch) => dispatch.assignment === latest.id);
     return {
       member_id: row.member,
       parent_id: row.parent,
@@ -148,6 +150,7 @@ async function readTeam(
       state: memberState(task, latest, atWork),
       latest_update: updates.find((update) => update.member === row.member)?.summary ?? null,
       plan: latest?.plan ?? null,
+      waits_for: waits ? ('lanes' as const) : null,
       steer_action: steerActionOf(steerable, row.member),
     };
   });

@@ -12,6 +12,7 @@ const member = (member_id: string, parent_id: string | null, more: Partial<Membe
   latest_update: null,
   plan: null,
   steer_action: null,
+  waits_for: null,
   ...more,
 });
 const plan = { steps: [{ step: 'Share it out', status: 'in_progress' as const }] };
@@ -24,13 +25,15 @@ describe('the team as a tree', () => {
       member('sql', 'back', { state: 'done', plan, latest_update: 'Two\nlines' }),
       member('front', 'lead', { state: 'blocked', latest_update: '\u001b[2JNo way' }),
       member('docs', 'lead'),
+      member('site', 'lead', { state: 'waiting', waits_for: 'lanes', latest_update: 'Soon' }),
     ];
     expect(drawTeam(team, pc.createColors(false)).split('\n')).toEqual([
       'lead        ○ waiting      Share it out · Begun',
       '├─ Backend  ● working',
       '│  └─ sql   ✓ done         Two lines',
       '├─ front    ✗ blocked      No way',
-      '└─ docs     · not started',
+      '├─ docs     · not started',
+      '└─ site     ○ waiting      waiting: lanes · Soon',
     ]);
   });
 });

@@ -27,7 +27,7 @@ export function drawTeam(team: TaskView['team'], paint: Paint): string {
 }
 
 function memberLine(stem: string, member: Member, width: number, paint: Paint): string {
-  const { state, plan, latest_update } = member;
+  const { state, plan, latest_update, waits_for } = member;
   const name = plainLine(member.name);
   const color = {
     not_started: paint.dim,
@@ -37,7 +37,8 @@ function memberLine(stem: string, member: Member, width: number, paint: Paint): 
     blocked: paint.red,
   };
   const step = plan?.steps.find(({ status }) => status === 'in_progress')?.step;
-  const said = [state === 'working' || state === 'waiting' ? step : undefined, latest_update ?? undefined]
+  const waits = waits_for === null ? undefined : `waiting: ${waits_for}`;
+  const said = [waits, state === 'working' || state === 'waiting' ? step : undefined, latest_update ?? undefined]
     .flatMap((text) => (text === undefined ? [] : [plainLine(text)]))
     .join(' · ');
   const stand = color[state](`${marks[state]} ${state.replaceAll('_', ' ').padEnd(11)}`);
