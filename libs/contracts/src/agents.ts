@@ -8,11 +8,11 @@ import { prose } from './text.js';
 /** The door that tokens of agents open. They are given by client credentials at `loginPaths.token` (RFC 6749 4.4, RFC 8707). */
 export const agentDoorPath = '/mcp/agent';
 
-/** One operation by name, or every operation of a plugin. */
 export const AccessTarget = z
   .string()
   .max(80)
-  .regex(/^(plugin:[a-z][a-z0-9_]*|([a-z][a-z0-9_]*\.)?[a-z][a-z0-9]*(_[a-z0-9]+)*)$/);
+  .regex(/^(plugin:[a-z][a-z0-9_]*|([a-z][a-z0-9_]*\.)?[a-z][a-z0-9]*(_[a-z0-9]+)*)$/)
+  .describe('an operation such as task_get, or plugin:<name> for all of a plugin');
 
 export const AgentView = z.strictObject({
   agent_id: AgentId,
@@ -46,15 +46,16 @@ export const agentCreate = contract({
   name: 'agent_create',
   summary: 'Make an agent: a name, the kinds of jobs that it may take, and a secret that is shown once.',
   input: z.strictObject({
-    name: prose(64),
+    name: prose(64).describe('name for people'),
     kinds: z
       .array(OpenJobKind)
       .max(limits.agentKinds)
       .refine((kinds) => new Set(kinds).size === kinds.length, { params: { rule: 'unique' } })
-      .default([]),
-    pool: PoolName.default('default'),
-    labels: Labels.default([]),
-    slots: z.int().min(1).max(limits.agentSlots).default(1),
+      .default([])
+      .describe('kinds of jobs that it may take; absent: none'),
+    pool: PoolName.default('default').describe('pool whose jobs it may take'),
+    labels: Labels.default([]).describe('labels that jobs may ask of it'),
+    slots: z.int().min(1).max(limits.agentSlots).default(1).describe('leases that it may hold at once'),
   }),
   output: NewSecret,
   positional: ['name'],
@@ -148,7 +149,7 @@ export const grantRevoke = contract({
 export const grantList = contract({
   name: 'grant_list',
   summary: 'What agents are granted, and by whom.',
-  input: z.strictObject({ agent: AgentId.optional() }),
+  input: z.strictObject({ agent: AgentId.optional().describe('only grants of this agent, by its id') }),
   output: z.strictObject({ grants: z.array(GrantView) }),
   positional: ['agent'],
 });
@@ -166,8 +167,9 @@ export const exposureSet = contract({
   summary: 'Offer an operation, or all of a plugin, over MCP, take it back, or leave it to the default.',
   input: z.strictObject({
     target: AccessTarget,
-    /** `default` takes the row of people away; the file's stays. */
-    offered: z.enum(['on', 'off', 'default']),
+    offered: z
+      .enum(['on', 'off', 'default'])
+      .describe("default takes back what people have set; what the farm's file says stays"),
   }),
   output: z.strictObject({
     target: z.string(),
@@ -183,7 +185,9 @@ export const exposureSet = contract({
 export const exposureList = contract({
   name: 'exposure_list',
   summary: 'What is offered over MCP, operation by operation, and why.',
-  input: z.strictObject({ target: AccessTarget.optional() }),
+  input: z.strictObject({
+    target: AccessTarget.optional().describe('only this operation, or plugin:<name>; absent: all'),
+  }),
   output: z.strictObject({
     operations: z.array(
       z.strictObject({

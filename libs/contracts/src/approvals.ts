@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { contract } from './contract.js';
 import { ApprovalId } from './ids.js';
-import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
+import { PageLimit } from './paging.js';
 import { Change } from './proposal.js';
 
 /** `used`: the call that it was for has been made. */
@@ -30,8 +30,8 @@ export const approvalList = contract({
   name: 'approval_list',
   summary: 'List what agents have proposed and a person must approve.',
   input: z.strictObject({
-    state: ApprovalState.default('pending'),
-    limit: z.int().min(1).max(limits.pageMax).default(50),
+    state: ApprovalState.default('pending').describe('only those in this state'),
+    limit: PageLimit,
   }),
   output: z.strictObject({ approvals: z.array(ApprovalView) }),
 });
@@ -39,7 +39,10 @@ export const approvalList = contract({
 export const approvalDecide = contract({
   name: 'approval_decide',
   summary: 'Approve or refuse what an agent has proposed.',
-  input: z.strictObject({ approval_id: ApprovalId, decision: z.enum(['approve', 'refuse']) }),
+  input: z.strictObject({
+    approval_id: ApprovalId,
+    decision: z.enum(['approve', 'refuse']).describe('whether the agent may make the call that it proposed'),
+  }),
   output: z.strictObject({ approval_id: ApprovalId, state: z.enum(['approved', 'refused']) }),
   errors: ['not_found', 'conflict', 'not_allowed'],
   positional: ['approval_id', 'decision'],

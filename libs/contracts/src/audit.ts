@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { contract } from './contract.js';
 import { JobId } from './ids.js';
 import { limits } from './limits.js';
+import { PageLimit, pageCursor } from './paging.js';
 import { storable } from './text.js';
 
 /** One call, or one change by hand, as the audit has it. */
@@ -42,8 +43,8 @@ export const auditList = contract({
     job_id: JobId.optional().describe('calls about this job'),
     since: z.iso.datetime({ offset: true }).optional().describe('from this time on'),
     until: z.iso.datetime({ offset: true }).optional().describe('before this time'),
-    limit: z.int().min(1).max(limits.pageMax).default(50).describe('entries of a page'),
-    cursor: z.string().max(64).optional().describe('next_cursor of the page before'),
+    limit: PageLimit,
+    cursor: pageCursor(64),
   }),
   errors: ['not_found'],
   output: z.strictObject({ entries: z.array(AuditEntry), next_cursor: z.string().nullable() }),
@@ -69,7 +70,7 @@ export type AuditFault = z.output<typeof AuditFault>;
 export const auditVerify = contract({
   name: 'audit_verify',
   summary: 'Check that nobody changed or removed what the audit says.',
-  input: z.strictObject({ cursor: z.string().max(64).optional() }),
+  input: z.strictObject({ cursor: pageCursor(64) }),
   output: z.strictObject({
     /** Of what this call has looked at. */
     intact: z.boolean(),

@@ -9,14 +9,18 @@ import { prose, proseBytes, RelativePath, storable } from './text.js';
 /** What is run: a program with its arguments, or a line for /bin/sh. */
 export const Command = z.discriminatedUnion('kind', [
   z.strictObject({
-    kind: z.literal('argv'),
+    kind: z.literal('argv').describe('a program without a shell'),
     argv: z
       .array(storable(limits.commandArgument * 4).max(limits.commandArgument))
       .min(1)
       .max(limits.commandArguments)
-      .refine(([program]) => program !== undefined && program !== '', { params: { rule: 'blank' } }),
+      .refine(([program]) => program !== undefined && program !== '', { params: { rule: 'blank' } })
+      .describe('the program, then its arguments'),
   }),
-  z.strictObject({ kind: z.literal('shell'), command: proseBytes(limits.commandBytes) }),
+  z.strictObject({
+    kind: z.literal('shell').describe('a line for /bin/sh'),
+    command: proseBytes(limits.commandBytes).describe('the line'),
+  }),
 ]);
 export type Command = z.output<typeof Command>;
 
@@ -62,22 +66,21 @@ export const CommandRunPayload = z.strictObject({
 export type CommandRunPayload = z.output<typeof CommandRunPayload>;
 
 export const CommandRunRequest = z.strictObject({
-  command: Command,
-  /** Relative to the workspace; absent: its root. */
-  cwd: RelativePath.optional(),
-  /** Wall time from the start; absent: none. */
-  timeout_seconds: z.int().min(1).max(limits.commandSeconds).optional(),
+  command: Command.describe('what is run'),
+  cwd: RelativePath.optional().describe('folder of the workspace that it runs in; absent: the root'),
+  timeout_seconds: z
+    .int()
+    .min(1)
+    .max(limits.commandSeconds)
+    .optional()
+    .describe('seconds of wall time from its start, then it is ended; absent: no limit'),
 });
 export type CommandRunRequest = z.output<typeof CommandRunRequest>;
 
 /** What a member asks to be run. */
 export const CommandRunInput = z.strictObject({
-  command: Command,
-  /** A folder of the workspace; absent: its root. */
-  cwd: RelativePath.optional(),
-  /** Wall time from the start; absent: none. */
-  timeout_seconds: z.int().min(1).max(limits.commandSeconds).optional(),
-  summary: outsideText(prose(limits.commandSummary)),
+  ...CommandRunRequest.shape,
+  summary: outsideText(prose(limits.commandSummary)).describe('what it is for, in a line that people see'),
 });
 export type CommandRunInput = z.output<typeof CommandRunInput>;
 
@@ -86,7 +89,7 @@ export const startCommandRun = contract({
   group: 'start_command_run',
   summary:
     'Run a command in your workspace, also for hours. You hand over and must stop; you go on with what it came to and with the files that it changed.',
-  input: z.strictObject({ request: CommandRunInput }),
+  input: z.strictObject({ request: CommandRunInput.describe('what is run, where and for how long') }),
   output: z.strictObject({
     command_id: CommandId,
     status: z.literal('pending_start'),
@@ -191,8 +194,8 @@ export const commandRunCancel = contract({
   input: z.strictObject({
     task_id: TaskId,
     command_id: CommandId,
-    /** Of the view that was answered: other facts, no cancel (I16). */
-    action_id: storable(64),
+    /** Other facts, no cancel (I16). */
+    action_id: storable(64).describe('id of the action of the run, as command_run_get showed it'),
   }),
   output: z.strictObject({
     command_id: CommandId,
@@ -212,10 +215,17 @@ export const commandRunOutputRead = contract({
   input: z.strictObject({
     task_id: TaskId,
     command_id: CommandId,
-    /** From the page before; absent: the beginning. */
-    cursor: z.string().max(256).optional(),
-    /** Bytes of the page, as it is shown; a page holds one character at least. */
-    limit: z.int().min(1).max(limits.outputPageBytes).default(limits.outputPageBytes),
+    cursor: z
+      .string()
+      .max(256)
+      .optional()
+      .describe('next_cursor of the page before; absent: the beginning of the output'),
+    limit: z
+      .int()
+      .min(1)
+      .max(limits.outputPageBytes)
+      .default(limits.outputPageBytes)
+      .describe('bytes of the page, as it is shown; a page holds one character at least'),
   }),
   output: z.strictObject({
     command_id: CommandId,

@@ -7,9 +7,11 @@ import { FileReferences, proseBytes } from './text.js';
 
 /** A mission for one direct child. A new meaning is a new Assignment. */
 export const ChildAssignment = z.strictObject({
-  child_id: AuthoredId,
-  prompt: outsideText(proseBytes(limits.promptBytes)),
-  files: FileReferences.default([]),
+  child_id: AuthoredId.describe('id of a member of your direct team, as get_current_context shows it'),
+  prompt: outsideText(proseBytes(limits.promptBytes)).describe(
+    'the mission: goal, bounds, what to report; the child sees nothing of your session',
+  ),
+  files: FileReferences.default([]).describe('files of the workspace that the child should look at'),
 });
 export type ChildAssignment = z.output<typeof ChildAssignment>;
 
@@ -20,7 +22,8 @@ export const DelegateInput = z.strictObject({
     .max(limits.waveMembers)
     .refine((all) => new Set(all.map((each) => each.child_id)).size === all.length, {
       params: { rule: 'unique_children' },
-    }),
+    })
+    .describe('one mission for each child that is to work now'),
 });
 export type DelegateInput = z.output<typeof DelegateInput>;
 

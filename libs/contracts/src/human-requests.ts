@@ -13,17 +13,19 @@ const ItemId = z
   .regex(/^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/);
 
 const Option = z.strictObject({
-  id: ItemId,
-  title: outsideText(prose(limits.humanOptionTitle)),
-  description: outsideText(prose(limits.humanOptionDescription)).optional(),
+  id: ItemId.describe('stable name of the option: the answer gives it back'),
+  title: outsideText(prose(limits.humanOptionTitle)).describe('the option in a few words'),
+  description: outsideText(prose(limits.humanOptionDescription)).optional().describe('what choosing it means'),
 });
 
 /** One question: free by a JSON Schema 2020-12, or a choice by stable ids. A label is never an identity. */
 export const HumanItem = z
   .strictObject({
-    id: ItemId,
-    prompt: outsideText(prose(limits.humanPrompt)),
-    response_schema: outsideText(storableJson(limits.humanSchemaBytes)).optional(),
+    id: ItemId.describe('stable name of the question: the answer gives it back'),
+    prompt: outsideText(prose(limits.humanPrompt)).describe('the question, with what a person must know to answer it'),
+    response_schema: outsideText(storableJson(limits.humanSchemaBytes))
+      .optional()
+      .describe('a JSON Schema 2020-12 that the free answer fits; this or options, never both'),
     options: z
       .array(Option)
       .min(2)
@@ -31,9 +33,10 @@ export const HumanItem = z
       .refine((options) => new Set(options.map(({ id }) => id)).size === options.length, {
         params: { rule: 'unique_options' },
       })
-      .optional(),
-    allow_other: z.boolean().default(false),
-    allow_skip: z.boolean().default(false),
+      .optional()
+      .describe('answers to choose one from; this or response_schema, never both'),
+    allow_other: z.boolean().default(false).describe('beside options: an answer in own words will do, too'),
+    allow_skip: z.boolean().default(false).describe('the question may be left unanswered'),
   })
   .refine((item) => (item.response_schema === undefined) !== (item.options === undefined), {
     params: { rule: 'schema_or_options' },
@@ -42,21 +45,28 @@ export const HumanItem = z
 export type HumanItem = z.output<typeof HumanItem>;
 
 export const HumanRequestInput = z.strictObject({
-  kind: HumanRequestKind,
-  summary: outsideText(prose(limits.humanSummary)),
+  kind: HumanRequestKind.describe(
+    'what you need: facts (input), a choice (direction), a yes (approval), a look at work (review)',
+  ),
+  summary: outsideText(prose(limits.humanSummary)).describe(
+    'what it is about and why you ask, for who has not seen your work',
+  ),
   items: z
     .array(HumanItem)
     .min(1)
     .max(limits.humanItems)
-    .refine((items) => new Set(items.map(({ id }) => id)).size === items.length, { params: { rule: 'unique_items' } }),
-  files: FileReferences.default([]),
-  /** Wall time. What is to be done when nobody has answered by then is told to the member, not done by the farm. */
+    .refine((items) => new Set(items.map(({ id }) => id)).size === items.length, { params: { rule: 'unique_items' } })
+    .describe('the questions'),
+  files: FileReferences.default([]).describe('files of the workspace to look at before answering'),
   timeout: z
     .strictObject({
-      due_at: z.iso.datetime({ offset: true }),
-      default_behavior: outsideText(prose(limits.humanSummary)).optional(),
+      due_at: z.iso.datetime({ offset: true }).describe('time until which you wait, such as 2026-01-31T08:00:00Z'),
+      default_behavior: outsideText(prose(limits.humanSummary))
+        .optional()
+        .describe('what you will do then: you are reminded of it, the farm does nothing'),
     })
-    .optional(),
+    .optional()
+    .describe('when you go on without an answer; absent: you wait for one'),
 });
 export type HumanRequestInput = z.output<typeof HumanRequestInput>;
 
@@ -64,7 +74,7 @@ export const openHumanRequest = contract({
   name: 'open_human_request',
   group: 'open_human_request',
   summary: 'Ask a person. You hand over and must stop; you go on with the answer.',
-  input: z.strictObject({ request: HumanRequestInput }),
+  input: z.strictObject({ request: HumanRequestInput.describe('what a person is asked') }),
   output: z.strictObject({ request_id: z.uuid(), status: z.literal('open'), must_stop: z.literal(true) }),
   errors: [
     'capability_rejected',
@@ -77,16 +87,26 @@ export const openHumanRequest = contract({
   ],
 });
 
+const AnsweredItem = ItemId.describe('id of the question');
+
 /** One for each item, exactly; other and skipped only where the item allows them. */
 export const ItemResponse = z.discriminatedUnion('kind', [
   z.strictObject({
-    kind: z.literal('value'),
-    item_id: ItemId,
-    value: outsideText(storableJson(limits.humanAnswerBytes)),
+    kind: z.literal('value').describe('a free answer'),
+    item_id: AnsweredItem,
+    value: outsideText(storableJson(limits.humanAnswerBytes)).describe('the answer, as its response_schema has it'),
   }),
-  z.strictObject({ kind: z.literal('option'), item_id: ItemId, option_id: ItemId }),
-  z.strictObject({ kind: z.literal('other'), item_id: ItemId, text: outsideText(prose(limits.humanPrompt)) }),
-  z.strictObject({ kind: z.literal('skipped'), item_id: ItemId }),
+  z.strictObject({
+    kind: z.literal('option').describe('one of the options'),
+    item_id: AnsweredItem,
+    option_id: ItemId.describe('id of the option'),
+  }),
+  z.strictObject({
+    kind: z.literal('other').describe('own words in place of an option, where allow_other'),
+    item_id: AnsweredItem,
+    text: outsideText(prose(limits.humanPrompt)).describe('the answer'),
+  }),
+  z.strictObject({ kind: z.literal('skipped').describe('no answer, where allow_skip'), item_id: AnsweredItem }),
 ]);
 export type ItemResponse = z.output<typeof ItemResponse>;
 
@@ -120,16 +140,18 @@ export const humanRequestRespond = contract({
   summary: 'Answer what a member asks, or say that there will be no answer.',
   input: z.strictObject({
     task_id: TaskId,
-    request_id: z.uuid(),
-    /** Of the view that was answered: other facts, no answer (I16). */
-    action_id: storable(64),
-    input: z.discriminatedUnion('kind', [
-      z.strictObject({
-        kind: z.literal('answer'),
-        item_responses: z.array(ItemResponse).min(1).max(limits.humanItems),
-      }),
-      z.strictObject({ kind: z.literal('cancel') }),
-    ]),
+    request_id: z.uuid().describe('id of the request, as task_get shows it'),
+    /** Other facts, no answer (I16). */
+    action_id: storable(64).describe('id of the action of the request, as task_get showed it with what is answered'),
+    input: z
+      .discriminatedUnion('kind', [
+        z.strictObject({
+          kind: z.literal('answer').describe('here is the answer'),
+          item_responses: z.array(ItemResponse).min(1).max(limits.humanItems).describe('one for each question'),
+        }),
+        z.strictObject({ kind: z.literal('cancel').describe('there will be no answer') }),
+      ])
+      .describe('the answer, or that there will be none'),
   }),
   output: z.strictObject({
     request_id: z.uuid(),

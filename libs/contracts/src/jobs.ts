@@ -3,6 +3,7 @@ import { contract } from './contract.js';
 import { BootId, Epoch, JobId, Label, LeaseId, ObjectId, PoolName, WorkerId } from './ids.js';
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
+import { PageLimit, pageCursor } from './paging.js';
 import { storable, storableJson } from './text.js';
 import { AuthoredSandbox, ExtensionMode, HumanRequestKind } from './workflow-document.js';
 
@@ -83,18 +84,28 @@ export const jobClaim = contract({
   name: 'job_claim',
   summary: 'Take up to `limit` jobs under a lease; nothing to do is an empty list.',
   input: z.strictObject({
-    /** Repeating it answers the same leases (H7, A12.10). */
-    request_id: z.uuid(),
-    limit: z.int().min(1).max(limits.claimBatch).default(1),
-    /** Only jobs of these kinds; absent: of any that the caller may take (A12.11). */
-    kinds: z.array(JobKind).min(1).max(limits.agentKinds).optional(),
-    /** How long the controller may wait for work. */
-    wait_seconds: z.number().min(0).max(limits.claimWaitSeconds).default(0),
-    /** Own leases whose process trees are frozen and could go on (D11). */
+    /** H7, A12.10. */
+    request_id: z.uuid().describe('a new UUID for each claim; the same again answers the same leases'),
+    limit: z.int().min(1).max(limits.claimBatch).default(1).describe('jobs to take at most'),
+    /** A12.11. */
+    kinds: z
+      .array(JobKind)
+      .min(1)
+      .max(limits.agentKinds)
+      .optional()
+      .describe('only jobs of these kinds; absent: of any that you may take'),
+    wait_seconds: z
+      .number()
+      .min(0)
+      .max(limits.claimWaitSeconds)
+      .default(0)
+      .describe('seconds that the farm may wait for work before it answers'),
+    /** D11. */
     frozen: z
       .array(z.strictObject({ job_id: JobId, lease_id: LeaseId }))
       .max(limits.beatLeases)
-      .default([]),
+      .default([])
+      .describe('own leases whose process trees are frozen and could go on; machines only'),
   }),
   output: z.strictObject({ jobs: z.array(LeasedJob) }),
   errors: ['identity_in_use'],
@@ -106,36 +117,42 @@ export type Billing = z.output<typeof Billing>;
 
 /** An account as its machine offers it: a name that limits and pauses hang on farm-wide, never its login or key. */
 export const AccountOffer = z.strictObject({
-  name: Label,
-  provider: Label,
-  usable: z.boolean().default(true),
-  /** Why it is not usable, and what mends it. */
-  reason: outsideText(storable(512)).optional(),
-  billing: Billing.default('plan'),
-  /** Whether work that names no account may use it. */
-  use: z.enum(['any', 'named']).default('any'),
-  /** Accounts of this machine that stand in while it is paused, as its owner allows. */
-  failover: z.array(Label).max(8).default([]),
+  name: Label.describe('name of the account, the same on all machines that offer it'),
+  provider: Label.describe('provider whose turns it does'),
+  usable: z.boolean().default(true).describe('whether it can be used now'),
+  reason: outsideText(storable(512)).optional().describe('why it is not usable, and what mends it'),
+  billing: Billing.default('plan').describe('who pays: a plan with limits of its own, or each request'),
+  use: z.enum(['any', 'named']).default('any').describe('whether work that names no account may use it'),
+  failover: z
+    .array(Label)
+    .max(8)
+    .default([])
+    .describe('accounts of this machine that stand in while it is paused, as its owner allows'),
 });
 export type AccountOffer = z.output<typeof AccountOffer>;
 
 /** What a worker says of itself with each beat: it may only drop labels (H26). */
 export const WorkerReport = z.strictObject({
-  slots: z.int().min(0).max(1024),
-  busy: z.int().min(0).max(1024),
-  labels: z.array(Label).max(64),
-  /** Provider accounts of the worker's own configuration, in its owner's order. */
-  accounts: z.array(AccountOffer).max(64).default([]),
+  slots: z.int().min(0).max(1024).describe('leases that it can hold at once'),
+  busy: z.int().min(0).max(1024).describe('leases that it holds'),
+  labels: z.array(Label).max(64).describe('labels that it still has'),
+  accounts: z
+    .array(AccountOffer)
+    .max(64)
+    .default([])
+    .describe("provider accounts of its own configuration, in its owner's order"),
   versions: z
     .record(storable(64), storable(128))
     .refine((versions) => Object.keys(versions).length <= 64, { params: { rule: 'max_keys:64' } })
-    .default({}),
-  load: z.number().min(0).optional(),
-  host: storable(255).optional(),
-  /** What its owner has to mend: why it takes no new work (it announces no room then), or runs without its accounts. */
-  refuses: storable(256).optional(),
-  /** Last words of a drain: the identity is free again (D16). */
-  goodbye: z.boolean().optional(),
+    .default({})
+    .describe('versions of its programs, by name'),
+  load: z.number().min(0).optional().describe('load average of the last minute'),
+  host: storable(255).optional().describe('host name of the machine'),
+  refuses: storable(256)
+    .optional()
+    .describe('what its owner has to mend: why it takes no work, or runs without its accounts'),
+  /** D16. */
+  goodbye: z.boolean().optional().describe('last words of a drain: the identity is free again'),
 });
 export type WorkerReport = z.output<typeof WorkerReport>;
 
@@ -143,16 +160,23 @@ export const Progress = storableJson(limits.progressBytes);
 
 export const LeaseBeat = z.strictObject({
   ...Fence,
-  phase: JobPhase.default('started'),
-  session_ref: storable(512).optional(),
-  /** Milliseconds since the last sign of life of the session (a duration: no clock of the worker counts, H15). */
-  idle_ms: z.int().min(0).default(0),
-  progress: Progress.optional(),
-  /** Signals that reached the session, by sequence. */
+  phase: JobPhase.default('started').describe('where the job is on its machine'),
+  session_ref: storable(512).optional().describe("the provider's own name of the session"),
+  /** A duration: no clock of the worker counts (H15). */
+  idle_ms: z.int().min(0).default(0).describe('milliseconds since the last sign of life of the session'),
+  progress: Progress.optional().describe('what its kind tells of a job that runs, as JSON; absent: nothing new'),
   acks: z
-    .array(z.strictObject({ seq: z.int32(), outcome: z.enum(['delivered', 'not_running', 'uncertain', 'queued']) }))
+    .array(
+      z.strictObject({
+        seq: z.int32().describe('sequence number of the signal'),
+        outcome: z
+          .enum(['delivered', 'not_running', 'uncertain', 'queued'])
+          .describe('what became of it in the session'),
+      }),
+    )
     .max(64)
-    .default([]),
+    .default([])
+    .describe('signals that were handled'),
 });
 export type LeaseBeat = z.output<typeof LeaseBeat>;
 
@@ -177,9 +201,8 @@ export const jobHeartbeat = contract({
   name: 'job_heartbeat',
   summary: 'Renew leases and learn what the farm wants of them.',
   input: z.strictObject({
-    /** Of a worker, with every beat; an agent has nothing to say of itself. */
-    worker: WorkerReport.optional(),
-    leases: z.array(LeaseBeat).max(limits.beatLeases).default([]),
+    worker: WorkerReport.optional().describe('what a machine says of itself with every beat; agents leave it out'),
+    leases: z.array(LeaseBeat).max(limits.beatLeases).default([]).describe('leases to renew'),
   }),
   output: z.strictObject({
     worker: z.strictObject({
@@ -198,7 +221,11 @@ export const jobHeartbeat = contract({
 export const jobComplete = contract({
   name: 'job_complete',
   summary: 'End a lease with its result.',
-  input: z.strictObject({ ...Fence, ended: Ended.default('done'), result: JobResult }),
+  input: z.strictObject({
+    ...Fence,
+    ended: Ended.default('done').describe('why the lease ends; done for a job of a kind of your own'),
+    result: JobResult.describe('what came of the job: any JSON up to 1 MiB, null for nothing'),
+  }),
   output: z.strictObject({
     state: z.enum(['done', 'cancelled']),
     /** The work is kept on the farm: the worker may delete its workspace. */
@@ -212,9 +239,9 @@ export const jobFail = contract({
   summary: 'Give a lease back: never started, or not to be captured or uploaded.',
   input: z.strictObject({
     ...Fence,
-    reason: FailReason,
-    retryable: z.boolean(),
-    detail: storable(limits.failDetailBytes).optional(),
+    reason: FailReason.describe('what failed; job_error for a job of a kind of your own'),
+    retryable: z.boolean().describe('whether another try may do better'),
+    detail: storable(limits.failDetailBytes).optional().describe('what went wrong, for a person'),
   }),
   output: z.strictObject({ state: JobState }),
   errors: ['stale_lease', 'conflict'],
@@ -234,11 +261,11 @@ export const queueList = contract({
   name: 'queue_list',
   summary: 'Jobs of the farm, newest first.',
   input: z.strictObject({
-    state: JobState.optional(),
-    task_id: storable(64).optional(),
-    worker_id: WorkerId.optional(),
-    limit: z.int().min(1).max(limits.pageMax).default(50),
-    cursor: z.string().max(64).optional(),
+    state: JobState.optional().describe('only jobs in this state'),
+    task_id: storable(64).optional().describe('only jobs of this Task'),
+    worker_id: WorkerId.optional().describe('only jobs that this machine holds'),
+    limit: PageLimit,
+    cursor: pageCursor(64),
   }),
   output: z.strictObject({
     jobs: z.array(
@@ -302,20 +329,19 @@ export const jobSubmit = contract({
   name: 'job_submit',
   summary: 'Queue a job of a kind of your own.',
   input: z.strictObject({
-    kind: OpenJobKind,
-    payload: storableJson(limits.payloadBytes).default({}),
-    pool: PoolName.default('default'),
-    labels: z.array(Label).max(32).default([]),
-    priority: z.int().min(-100).max(100).default(0),
-    /** Jobs with the same key share one turn in the queue. */
-    fairness_key: storable(128).optional(),
-    /** At most so many of this name at once, farm-wide; the limit itself is set by an admin. */
-    limit_name: Label.optional(),
+    kind: OpenJobKind.describe('kind of the job: agents take the kinds that they were made for'),
+    payload: storableJson(limits.payloadBytes).default({}).describe('what the job is about: any JSON up to 4 KiB'),
+    pool: PoolName.default('default').describe('pool of who may take it'),
+    labels: z.array(Label).max(32).default([]).describe('labels that its taker must have, such as gpu'),
+    priority: z.int().min(-100).max(100).default(0).describe('higher goes first, from -100 to 100'),
+    fairness_key: storable(128).optional().describe('jobs of one key share one turn in the queue; absent: the kind'),
+    limit_name: Label.optional().describe('runs under the farm-wide limit of this name, as quota_set has it'),
     deadline_seconds: z
       .int()
       .min(1)
       .max(30 * 86_400)
-      .optional(),
+      .optional()
+      .describe('seconds from now until it is given up, also while it waits; absent: never'),
   }),
   output: z.strictObject({ job_id: JobId }),
   positional: ['kind'],

@@ -5,8 +5,8 @@ import { outsideText } from './outside-text.js';
 import { FileReferences, prose, proseBytes } from './text.js';
 
 export const PlanStep = z.strictObject({
-  step: outsideText(prose(limits.planStep)),
-  status: z.enum(['pending', 'in_progress', 'completed']),
+  step: outsideText(prose(limits.planStep)).describe('one step in a few words, unlike the others'),
+  status: z.enum(['pending', 'in_progress', 'completed']).describe('how it stands; at most one step is in_progress'),
 });
 
 const filler = /^(todo|tbd|n\/a|none|\.+|-+)$/i;
@@ -22,7 +22,7 @@ export const setWorkPlan = contract({
   group: 'set_work_plan',
   summary: 'Set, change or clear the plan of your Assignment. Advisory: people see it, nothing waits for it.',
   input: z.strictObject({
-    explanation: prose(limits.planExplanation).optional(),
+    explanation: prose(limits.planExplanation).optional().describe('why the plan is so, or why it changed'),
     steps: z
       .array(PlanStep)
       .max(limits.planSteps)
@@ -32,7 +32,8 @@ export const setWorkPlan = contract({
       .refine((steps) => new Set(steps.map((step) => step.step.toLowerCase())).size === steps.length, {
         params: { rule: 'distinct_steps' },
       })
-      .refine((steps) => !steps.some((step) => filler.test(step.step.trim())), { params: { rule: 'no_filler' } }),
+      .refine((steps) => !steps.some((step) => filler.test(step.step.trim())), { params: { rule: 'no_filler' } })
+      .describe('the whole plan in order, in place of the one before; an empty list clears it'),
   }),
   output: z.strictObject({ changed: z.boolean(), plan: WorkPlan.nullable() }),
   errors: ['stale_dispatch', 'stale_lease'],
@@ -42,10 +43,14 @@ export const CheckpointOutcome = z.enum(['green', 'blocked', 'retry']);
 export type CheckpointOutcome = z.output<typeof CheckpointOutcome>;
 
 export const CheckpointInput = z.strictObject({
-  summary: prose(limits.checkpointSummary),
-  details: proseBytes(limits.checkpointDetailsBytes).optional(),
-  files: FileReferences.default([]),
-  outcome: CheckpointOutcome.optional(),
+  summary: prose(limits.checkpointSummary).describe('what was done or found, for people who have not seen your work'),
+  details: proseBytes(limits.checkpointDetailsBytes)
+    .optional()
+    .describe('what the summary has no room for: evidence, decisions, what is left open'),
+  files: FileReferences.default([]).describe('files of the workspace that this report is about'),
+  outcome: CheckpointOutcome.optional().describe(
+    'green: done and checked; blocked: can not be done; retry: begin afresh; absent: progress, go on',
+  ),
 });
 export type CheckpointInput = z.output<typeof CheckpointInput>;
 

@@ -4,15 +4,16 @@ import { PersonId, ServiceId, SessionId } from './ids.js';
 import { limits } from './limits.js';
 import { storable } from './text.js';
 
-/** What people log in with: `ada`, `ada@example.com`. */
 export const PersonName = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^[a-z0-9][a-z0-9._@+-]*$/);
+  .regex(/^[a-z0-9][a-z0-9._@+-]*$/)
+  .describe('name that the person logs in with, such as ada or ada@example.com');
 
-/** Each role may do what the roles before it may. */
-export const RoleName = z.enum(['viewer', 'operator', 'admin']);
+export const RoleName = z
+  .enum(['viewer', 'operator', 'admin'])
+  .describe('each role may do what the roles before it may');
 
 /** A password that is being chosen: length is what counts. */
 export const NewPassword = storable(limits.passwordBytes).refine(
@@ -161,12 +162,12 @@ export const serviceTokenCreate = contract({
   group: 'service_token',
   summary: 'Make a token for a script or an MCP client, shown once.',
   input: z.strictObject({
-    name: PersonName,
-    /** At most your own; where yours is lowered later, the token is, too. */
-    role: RoleName.default('viewer'),
-    /** `cli`: the HTTP API. `mcp`: /mcp. */
-    audience: ServiceAudience.default('cli'),
-    expires_in_days: z.int().min(1).max(limits.serviceTokenDaysMost).default(90),
+    name: PersonName.describe('what the token is for, such as nightly'),
+    role: RoleName.default('viewer').describe(
+      'what it may do; at most your own role, also where that is lowered later',
+    ),
+    audience: ServiceAudience.default('cli').describe('cli: the command line and the HTTP API; mcp: the door /mcp'),
+    expires_in_days: z.int().min(1).max(limits.serviceTokenDaysMost).default(90).describe('days until it ends'),
   }),
   output: z.strictObject({ token_id: ServiceId, token: z.string(), expires_at: z.string() }),
   errors: ['conflict'],

@@ -7,13 +7,16 @@ import { AuthoredSandbox, ProviderKind } from './workflow-document.js';
 
 /** The most that workflows and Tasks may ask for. What is absent is not limited. */
 export const Policy = z.strictObject({
-  /** Walls at least as narrow: read_only/deny, then workspace_write/deny, workspace_write/allow, full_access/allow. */
-  sandbox: AuthoredSandbox.optional(),
-  providers: z.array(ProviderKind).min(1).max(8).optional(),
-  /** Names, or beginnings of names that end with `*`. Where they are limited, each member names its model. */
-  models: z.array(prose(limits.modelChars)).min(1).max(64).optional(),
-  /** Of one Task; a Task that names none gets this one. */
-  budget: Budget.optional(),
+  /** From narrow to wide: read_only/deny, workspace_write/deny, workspace_write/allow, full_access/allow. */
+  sandbox: AuthoredSandbox.optional().describe('the widest walls that a member may have'),
+  providers: z.array(ProviderKind).min(1).max(8).optional().describe('the only providers that may do turns'),
+  models: z
+    .array(prose(limits.modelChars))
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('the only models, or their beginnings with * behind; each member must then name its model'),
+  budget: Budget.optional().describe('the most that one Task may use; a Task that names no budget gets this one'),
 });
 export type Policy = z.output<typeof Policy>;
 

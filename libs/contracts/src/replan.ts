@@ -4,36 +4,35 @@ import { AuthoredId } from './ids.js';
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
 import { prose } from './text.js';
-import { MemberCapabilities, MemberProvider } from './workflow-document.js';
+import { MemberCapabilities, MemberFields, MemberProvider, memberTexts } from './workflow-document.js';
 
-const fields = {
-  title: outsideText(prose(limits.memberTitle)).optional(),
-  description: outsideText(prose(limits.memberProse)).optional(),
-  instruction: outsideText(prose(limits.memberProse)).optional(),
-  provider: MemberProvider.optional(),
-  capabilities: MemberCapabilities.optional(),
-};
+const { id: _, ...fields } = MemberFields.shape;
 const NewFields = z.strictObject(fields);
 
 /** A member to come, with those below it. It names no id: the farm gives each one. */
 export type NewMember = z.output<typeof NewFields> & { readonly children?: readonly NewMember[] | undefined };
-export const NewMember: z.ZodType<NewMember> = z.strictObject({
-  ...fields,
-  children: z
-    .array(z.lazy(() => NewMember))
-    .min(1)
-    .max(limits.workflowChildren)
-    .optional(),
-});
+export const NewMember: z.ZodType<NewMember> = z
+  .strictObject({
+    ...fields,
+    children: z
+      .array(z.lazy(() => NewMember))
+      .min(1)
+      .max(limits.workflowChildren)
+      .optional()
+      .describe('members below it, by the same fields'),
+  })
+  .describe('the member to come, with those below it; the farm gives the ids');
 
 const patchFields = {
-  title: outsideText(prose(limits.memberTitle)).nullable().optional(),
-  description: outsideText(prose(limits.memberProse)).nullable().optional(),
-  instruction: outsideText(prose(limits.memberProse)).nullable().optional(),
-  provider: MemberProvider.nullable().optional(),
-  /** Replaces the whole block. */
-  capabilities: MemberCapabilities.nullable().optional(),
+  title: outsideText(prose(limits.memberTitle)).nullable().optional().describe(memberTexts.title),
+  description: outsideText(prose(limits.memberProse)).nullable().optional().describe(memberTexts.description),
+  instruction: outsideText(prose(limits.memberProse)).nullable().optional().describe(memberTexts.instruction),
+  provider: MemberProvider.nullable().optional().describe(memberTexts.provider),
+  capabilities: MemberCapabilities.nullable()
+    .optional()
+    .describe('the whole block of what it may ask for, in place of the one before'),
 };
+export const patchText = 'what changes: a field that is not named stays, null clears it';
 const PatchFields = z.strictObject(patchFields);
 /** What changes of one member alone: a field that is not named stays, null clears it. */
 export const MemberChange = PatchFields;
@@ -49,8 +48,13 @@ const children = z
   .array(z.lazy(() => ChildPatch))
   .min(1)
   .max(limits.workflowChildren)
-  .optional();
-const ChildPatch: z.ZodType<ChildPatch> = z.strictObject({ id: AuthoredId.optional(), ...patchFields, children });
+  .optional()
+  .describe('direct children to change, or to add where they name no id; the others stay as they are');
+const ChildPatch: z.ZodType<ChildPatch> = z.strictObject({
+  id: AuthoredId.optional().describe('id of a direct child; absent: a new one'),
+  ...patchFields,
+  children,
+});
 export const MemberPatch: z.ZodType<MemberPatch> = z.strictObject({ ...patchFields, children });
 
 export const ReplanResult = z.strictObject({
@@ -94,7 +98,10 @@ export const updateChild = contract({
   name: 'update_child',
   group: 'update_child',
   summary: `Change a member below you that is not at work. ${goOn}`,
-  input: z.strictObject({ id: AuthoredId, patch: MemberPatch }),
+  input: z.strictObject({
+    id: AuthoredId.describe('id of a member below you'),
+    patch: MemberPatch.describe(patchText),
+  }),
   output: ReplanResult,
   errors: [...errors],
 });
@@ -103,7 +110,7 @@ export const removeChild = contract({
   name: 'remove_child',
   group: 'remove_child',
   summary: `Remove a member below you, with those below it, that are not at work. ${goOn}`,
-  input: z.strictObject({ id: AuthoredId }),
+  input: z.strictObject({ id: AuthoredId.describe('id of a member below you; those below it go with it') }),
   output: ReplanResult,
   errors: [...errors],
 });

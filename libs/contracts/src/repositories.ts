@@ -3,6 +3,7 @@ import { contract } from './contract.js';
 import { ObjectId, PoolName, Sha256 } from './ids.js';
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
+import { cursorText, PageLimit } from './paging.js';
 import { proseBytes, storable } from './text.js';
 
 /** What people call a registered repository. */
@@ -10,7 +11,8 @@ export const RepositoryName = z
   .string()
   .min(1)
   .max(64)
-  .regex(/^[a-z0-9][a-z0-9._-]*$/);
+  .regex(/^[a-z0-9][a-z0-9._-]*$/)
+  .describe('name of a registered repository');
 
 /** A branch, a tag or a whole commit id, by git's own rules for names. */
 export const GitRef = z
@@ -40,27 +42,32 @@ const variables = (valueBytes: number) =>
 
 /** How the controller opens the origin. Sealed when it is kept, never answered. */
 export const RepositoryCredential = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('none') }),
+  z.strictObject({ kind: z.literal('none').describe('anybody may read it') }),
   z.strictObject({
-    kind: z.literal('token'),
-    /** Most hosts take any name beside a token. */
+    kind: z.literal('token').describe('a token or password over https'),
     username: storable(255)
       .refine((name) => name !== '' && !/[\r\n:]/.test(name), { params: { rule: 'username' } })
-      .default('x-access-token'),
-    token: storable(limits.repositorySecretBytes).refine((token) => token !== '' && !/[\r\n]/.test(token), {
-      params: { rule: 'one_line' },
-    }),
+      .default('x-access-token')
+      .describe('name beside the token; most hosts take any'),
+    token: storable(limits.repositorySecretBytes)
+      .refine((token) => token !== '' && !/[\r\n]/.test(token), {
+        params: { rule: 'one_line' },
+      })
+      .describe('the token; sealed on the farm, never shown again'),
   }),
-  z.strictObject({ kind: z.literal('ssh_key'), private_key: storable(limits.repositorySecretBytes) }),
+  z.strictObject({
+    kind: z.literal('ssh_key').describe('a key over ssh'),
+    private_key: storable(limits.repositorySecretBytes).describe(
+      'the private key without a passphrase; sealed, never shown again',
+    ),
+  }),
 ]);
 export type RepositoryCredential = z.output<typeof RepositoryCredential>;
 
 /** What a commit only points to and the controller fetches beside the history, for Tasks that start from the repository. */
 const RepositoryFetch = z.strictObject({
-  /** Workspaces hold the contents of git-lfs (https only). */
-  lfs: z.boolean(),
-  /** Submodules are checked out in workspaces. */
-  submodules: z.boolean(),
+  lfs: z.boolean().describe('workspaces hold the contents of git-lfs (https only)'),
+  submodules: z.boolean().describe('submodules are checked out in workspaces'),
 });
 
 const CredentialKind = z.enum(['none', 'token', 'ssh_key']);
@@ -90,29 +97,37 @@ export const repoAdd = contract({
   name: 'repo_add',
   summary: 'Register a git repository that Tasks start from, with the credential that opens it.',
   input: z.strictObject({
-    name: RepositoryName,
-    /** `https://host/path`, `ssh://user@host/path` or `user@host:path`; without credentials. */
-    url: storable(limits.repositoryUrl),
-    /** Keeps mirrors and warm workspaces of one project from another's. */
-    project: PoolName.optional(),
-    /** Else the branch that the origin's HEAD names. */
-    default_branch: GitRef.nullable().optional(),
-    credential: RepositoryCredential.optional(),
-    /** Lines of known_hosts; without them the keys of the first contact are taken. */
-    host_keys: storable(limits.repositorySecretBytes).optional(),
-    /** Run once in a new workspace, in the sandbox. */
-    setup: proseBytes(limits.repositoryCommand).nullable().optional(),
-    /** Run by the farm on the final tree. */
-    verify: proseBytes(limits.repositoryCommand).nullable().optional(),
-    /** Hosts that the sandbox may reach. */
-    egress: z.array(EgressHost).max(limits.repositoryEgress).optional(),
-    /** For the sandbox only. */
-    environment: variables(limits.repositoryVariableBytes).optional(),
-    /** For the sandbox only; sealed, never answered. */
-    secrets: variables(limits.repositorySecretBytes).optional(),
-    fetch: RepositoryFetch.partial().optional(),
-    /** Changes the one of this name: what is not given stays as it is. */
-    replace: z.boolean().default(false),
+    name: RepositoryName.describe('what people call it'),
+    url: storable(limits.repositoryUrl).describe(
+      'https://host/path, ssh://user@host/path or user@host:path; without credentials',
+    ),
+    project: PoolName.optional().describe("keeps mirrors and warm workspaces of one project from another's"),
+    default_branch: GitRef.nullable()
+      .optional()
+      .describe("branch that Tasks start from; null: the one of the origin's HEAD"),
+    credential: RepositoryCredential.optional().describe('what opens the origin'),
+    host_keys: storable(limits.repositorySecretBytes)
+      .optional()
+      .describe('lines of known_hosts; absent: the keys of the first contact are taken'),
+    setup: proseBytes(limits.repositoryCommand)
+      .nullable()
+      .optional()
+      .describe('line for /bin/sh that is run once in a new workspace, in the sandbox'),
+    verify: proseBytes(limits.repositoryCommand)
+      .nullable()
+      .optional()
+      .describe('line for /bin/sh that the farm runs on the final tree of a Task'),
+    egress: z
+      .array(EgressHost)
+      .max(limits.repositoryEgress)
+      .optional()
+      .describe('hosts that the sandbox may reach, such as *.example.com'),
+    environment: variables(limits.repositoryVariableBytes).optional().describe('variables of the sandbox, by name'),
+    secrets: variables(limits.repositorySecretBytes)
+      .optional()
+      .describe('secret variables of the sandbox, by name; sealed, never shown again'),
+    fetch: RepositoryFetch.partial().optional().describe('what is fetched beside the history'),
+    replace: z.boolean().default(false).describe('change the one of this name; what is not given stays as it is'),
   }),
   output: RepositoryView,
   errors: ['conflict', 'not_found', 'source_refused'],
@@ -151,8 +166,8 @@ export const repoList = contract({
   name: 'repo_list',
   summary: 'The registered repositories, by name.',
   input: z.strictObject({
-    limit: z.int().min(1).max(limits.pageMax).default(50),
-    cursor: RepositoryName.optional(),
+    limit: PageLimit,
+    cursor: RepositoryName.optional().describe(cursorText),
   }),
   output: z.strictObject({ items: z.array(RepositoryView), next_cursor: z.string().nullable() }),
 });
@@ -170,9 +185,8 @@ export const repoRemove = contract({
 export const RepositoryWanted = z
   .strictObject({
     name: RepositoryName.optional(),
-    url: storable(limits.repositoryUrl).optional(),
-    /** Branch, tag or commit; else the default branch. */
-    ref: GitRef.optional(),
+    url: storable(limits.repositoryUrl).optional().describe('in place of a name: URL of one that needs no credential'),
+    ref: GitRef.optional().describe('branch, tag or commit; absent: the default branch'),
   })
   .refine(({ name, url }) => (name === undefined) !== (url === undefined), { params: { rule: 'name_or_url' } });
 export type RepositoryWanted = z.output<typeof RepositoryWanted>;

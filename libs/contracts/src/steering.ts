@@ -10,10 +10,10 @@ export const taskMemberSteer = contract({
   summary: 'Say something to a member at work, into its running turn.',
   input: z.strictObject({
     task_id: TaskId,
-    member_id: AuthoredId,
-    /** `steer_action` of the member in the view that this follows from: other facts, nothing said (I16). */
-    action_id: storable(64),
-    message: prose(limits.steerMessage),
+    member_id: AuthoredId.describe('id of a member of the Task that is at work'),
+    /** Other facts, nothing said (I16). */
+    action_id: storable(64).describe('id of its steer_action, as task_get showed it; refused when facts have changed'),
+    message: prose(limits.steerMessage).describe('what the member is told'),
   }),
   output: z.strictObject({
     member_id: z.string(),

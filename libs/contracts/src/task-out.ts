@@ -10,8 +10,7 @@ export const taskDiff = contract({
   summary: 'What a Task has changed so far, as a unified diff or as numbers.',
   input: z.strictObject({
     task_id: TaskId,
-    /** Files and numbers only. */
-    stat: z.boolean().default(false),
+    stat: z.boolean().default(false).describe('numbers only, without the text of the diff'),
   }),
   output: z.strictObject({
     /** Null before the Task was prepared. */
@@ -62,16 +61,21 @@ export const taskPush = contract({
   summary: 'Push the branch of a Task to the origin of its repository; on request with a pull request.',
   input: z.strictObject({
     task_id: TaskId,
-    pull_request: z.boolean().default(false),
-    /** Of the pull request; else the Task's own. */
-    title: prose(255).optional(),
-    body: proseBytes(limits.pullRequestBytes).optional(),
-    /** Branch that the pull request goes to; else the default branch. */
-    target: z.string().min(1).max(255).optional(),
-    /** What the origin's host is; else told from its name or its answers. */
-    forge: ForgeKind.optional(),
-    /** The digest of the changes to CI files, from a call before: a person has read them. */
-    approve: z.string().max(80).optional(),
+    pull_request: z.boolean().default(false).describe('open a pull request, too, or find the one there is'),
+    title: prose(255).optional().describe("title of the pull request; absent: the Task's"),
+    body: proseBytes(limits.pullRequestBytes).optional().describe('text of the pull request; absent: none'),
+    target: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .describe('branch that the pull request goes to; absent: the default branch'),
+    forge: ForgeKind.optional().describe("what the origin's host runs; absent: told from its name or its answers"),
+    approve: z
+      .string()
+      .max(80)
+      .optional()
+      .describe('digest of the changes to CI files, from the call before: a person has read them'),
   }),
   output: z.strictObject({
     state: z.enum(['pushed', 'waiting_for_approval']),

@@ -7,6 +7,7 @@ import { IsolationReport } from './jobs.js';
 import { limits } from './limits.js';
 import { WorkPlan } from './member.js';
 import { outsideText } from './outside-text.js';
+import { PageLimit, pageCursor } from './paging.js';
 import { RepositoryWanted } from './repositories.js';
 import { FileReferences, prose, proseBytes, storable } from './text.js';
 import { Budget, TaskUsage } from './usage.js';
@@ -14,29 +15,28 @@ import { ProviderKind } from './workflow-document.js';
 
 /** Where the files of a Task come from. */
 export const TaskSource = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('empty') }),
-  /** The caller's own checkout, uploaded as a bundle before (`PUT /v1/sources/<sha256>`). */
+  z.strictObject({ kind: z.literal('empty').describe('an empty folder') }),
   z.strictObject({
-    kind: z.literal('bundle'),
-    sha256: Sha256,
-    /** The commit that the Task starts from: HEAD and the dirty state on top of it. */
-    commit: ObjectId,
-    /** The user's own HEAD: the result is shown against it. */
-    head: ObjectId,
-    dirty: z.boolean(),
+    kind: z.literal('bundle').describe('your own checkout, uploaded before as a git bundle'),
+    sha256: Sha256.describe('hash of the bundle: it was put to /v1/sources/<sha256>'),
+    commit: ObjectId.describe('commit that the Task starts from: HEAD with the unfinished changes on top of it'),
+    head: ObjectId.describe('your own HEAD: the result is shown against it'),
+    dirty: z.boolean().describe('whether there were unfinished changes'),
   }),
 ]);
 export type TaskSource = z.output<typeof TaskSource>;
 
 /** How the workspaces of a Task are made: what its members and commands need of them (W11). */
 export const TaskIsolation = z.strictObject({
-  /** Best first. */
   required: z
     .array(z.enum(['overlay', 'reflink', 'clone']))
     .min(1)
-    .max(3),
-  /** Where none of those is there: another one, with the reason told; else such a machine does not run it. */
-  allow_fallback: z.boolean().default(true),
+    .max(3)
+    .describe('ways to make a workspace, best first'),
+  allow_fallback: z
+    .boolean()
+    .default(true)
+    .describe('where none of those works: another way, with the reason told; else such a machine does not run it'),
 });
 export type TaskIsolation = z.output<typeof TaskIsolation>;
 
@@ -44,30 +44,37 @@ export const taskStart = contract({
   name: 'task_start',
   summary: 'Start a Task: give a job to a team.',
   input: z.strictObject({
-    /** Who does it; `solo` is one member that does the whole job. */
-    workflow_id: AuthoredId.default('solo'),
-    prompt: proseBytes(limits.promptBytes),
-    /** Else the prompt's first line. */
-    title: prose(255).optional(),
-    files: FileReferences.default([]),
-    source: TaskSource.default({ kind: 'empty' }),
-    /** In place of `source`: a registered repository, or a URL that needs no credential. */
-    repository: RepositoryWanted.optional(),
-    pool: PoolName.default('default'),
-    /** What a machine must have. */
-    labels: z.array(Label).max(32).default([]),
-    priority: z.int().min(-100).max(100).default(0),
-    /** Who does the turns of members that name no provider; else the first agent that a machine's owner lets anybody use. */
-    provider: ProviderKind.optional(),
-    /** Account of members that name none. */
-    account: Label.optional(),
-    /** At the limit the Task pauses. */
-    budget: Budget.optional(),
-    /** How its workspaces are made; else in the best way that each machine has. */
-    isolation: TaskIsolation.optional(),
-    /** A line for /bin/sh that the farm runs on the final tree after green; false: none, also where the repository has one. */
-    verify: z.union([proseBytes(limits.commandBytes), z.literal(false)]).optional(),
-    verify_timeout_seconds: z.int().min(1).max(limits.commandSeconds).default(limits.verifySeconds),
+    workflow_id: AuthoredId.default('solo').describe('who does it; solo is one member that does the whole job'),
+    prompt: proseBytes(limits.promptBytes).describe('what is to be done, as the lead of the team is told it'),
+    title: prose(255).optional().describe("short name for people; absent: the prompt's first line"),
+    files: FileReferences.default([]).describe('files of the source that the lead should look at'),
+    source: TaskSource.default({ kind: 'empty' }).describe(
+      'files that it starts from; absent: none, or the repository',
+    ),
+    repository: RepositoryWanted.optional().describe(
+      'in place of source: a registered repository, or a URL that needs no credential',
+    ),
+    pool: PoolName.default('default').describe('pool of the machines that work on it'),
+    labels: z.array(Label).max(32).default([]).describe('labels that each of its machines must have, such as gpu'),
+    priority: z.int().min(-100).max(100).default(0).describe('higher goes first, from -100 to 100'),
+    provider: ProviderKind.optional().describe(
+      'agent of members that name none; absent: the first that a machine lets anybody use',
+    ),
+    account: Label.optional().describe('provider account of members that name none; account_list shows them'),
+    budget: Budget.optional().describe('the most that it may use, then it pauses; absent: as the policy says'),
+    isolation: TaskIsolation.optional().describe(
+      'how its workspaces are made; absent: in the best way that each machine has',
+    ),
+    verify: z
+      .union([proseBytes(limits.commandBytes), z.literal(false)])
+      .optional()
+      .describe("line for /bin/sh that the farm runs on the final tree; false: none; absent: the repository's"),
+    verify_timeout_seconds: z
+      .int()
+      .min(1)
+      .max(limits.commandSeconds)
+      .default(limits.verifySeconds)
+      .describe('seconds that the verify command may take'),
   }),
   output: z.strictObject({
     task_id: TaskId,
@@ -234,10 +241,10 @@ export const taskSearch = contract({
   name: 'task_search',
   summary: 'Tasks, newest first.',
   input: z.strictObject({
-    query: storable(256).optional(),
-    status: ProductStatus.optional(),
-    limit: z.int().min(1).max(limits.pageMax).default(50),
-    cursor: z.string().max(256).optional(),
+    query: storable(256).optional().describe('only Tasks with this text in title, id or workflow'),
+    status: ProductStatus.optional().describe('only Tasks with this product_status'),
+    limit: PageLimit,
+    cursor: pageCursor(256),
   }),
   output: z.strictObject({
     items: z.array(
@@ -264,9 +271,11 @@ export const taskControl = contract({
   summary: 'Pause, resume or cancel a Task by the id of an action that it offers.',
   input: z.strictObject({
     task_id: TaskId,
-    action_id: z.string().max(64),
-    /** Only to resume: takes the place of the budget there was. */
-    budget: Budget.optional(),
+    action_id: z
+      .string()
+      .max(64)
+      .describe('id of one of the actions that task_get shows; refused when facts have changed'),
+    budget: Budget.optional().describe('only to resume: takes the place of the budget there was; absent: it stays'),
   }),
   output: z.strictObject({ kind: z.enum(['pause', 'resume', 'cancel']), status: TaskStatus }),
   errors: ['not_found', 'conflict', 'budget_exhausted', 'policy_refused'],
@@ -288,9 +297,14 @@ export const taskEvents = contract({
   summary: 'The record of a Task, in sequence; waits for news when asked to.',
   input: z.strictObject({
     task_id: TaskId,
-    after: z.int().min(0).default(0),
-    limit: z.int().min(1).max(500).default(100),
-    wait_seconds: z.number().min(0).max(limits.claimWaitSeconds).default(0),
+    after: z.int().min(0).default(0).describe('only events with a larger seq; 0: from the beginning'),
+    limit: z.int().min(1).max(500).default(100).describe('events to answer at most'),
+    wait_seconds: z
+      .number()
+      .min(0)
+      .max(limits.claimWaitSeconds)
+      .default(0)
+      .describe('seconds that the farm may wait for news before it answers'),
   }),
   output: z.strictObject({ events: z.array(TaskEvent), status: TaskStatus }),
   errors: ['not_found'],

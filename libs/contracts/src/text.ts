@@ -88,8 +88,8 @@ export const RelativePath = z
 
 /** A navigation value: never a file id, a copy or a permission. */
 export const FileReference = z.strictObject({
-  path: RelativePath,
-  description: prose(limits.fileDescription).optional(),
+  path: RelativePath.describe('relative path in the workspace, with / and without . or .. in it'),
+  description: prose(limits.fileDescription).optional().describe('what it is, or what to look at in it'),
 });
 export type FileReference = z.output<typeof FileReference>;
 
@@ -98,4 +98,5 @@ export const FileReferences = z
   .max(limits.files)
   .refine((files) => new Set(files.map((file) => file.path)).size === files.length, {
     params: { rule: 'unique_paths' },
-  });
+  })
+  .describe('files of the workspace that matter here');

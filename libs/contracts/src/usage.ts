@@ -4,12 +4,9 @@ import { Billing, Usage } from './jobs.js';
 /** What a Task may use, counted over all its Dispatches; at least one limit. */
 export const Budget = z
   .strictObject({
-    /** List price in US dollars, whoever pays. */
-    usd: z.number().min(0.01).max(1_000_000).optional(),
-    /** Input and output together. */
-    tokens: z.int().min(1).optional(),
-    /** Requests to the model. */
-    requests: z.int().min(1).optional(),
+    usd: z.number().min(0.01).max(1_000_000).optional().describe('list price in US dollars, whoever pays'),
+    tokens: z.int().min(1).optional().describe('tokens of input and output together'),
+    requests: z.int().min(1).optional().describe('requests to the model'),
   })
   .refine((budget) => Object.keys(budget).length > 0, { params: { rule: 'not_empty' } });
 export type Budget = z.output<typeof Budget>;

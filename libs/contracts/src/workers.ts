@@ -46,12 +46,13 @@ export const workerList = contract({
   output: z.strictObject({ workers: z.array(WorkerView) }),
 });
 
+const noteText = 'why, for people who look at the list';
 const oneWorker = z.strictObject({ worker_id: WorkerId });
 
 export const workerPause = contract({
   name: 'worker_pause',
   summary: 'Give a worker nothing new; what it has goes on.',
-  input: z.strictObject({ worker_id: WorkerId, note: prose(255).optional() }),
+  input: z.strictObject({ worker_id: WorkerId, note: prose(255).optional().describe(noteText) }),
   output: WorkerView,
   errors: ['not_found'],
   positional: ['worker_id'],
@@ -69,7 +70,7 @@ export const workerResume = contract({
 export const workerDrain = contract({
   name: 'worker_drain',
   summary: 'Let a worker end its sessions, hand its work in and stop.',
-  input: z.strictObject({ worker_id: WorkerId, note: prose(255).optional() }),
+  input: z.strictObject({ worker_id: WorkerId, note: prose(255).optional().describe(noteText) }),
   output: WorkerView,
   errors: ['not_found'],
   positional: ['worker_id'],
@@ -79,12 +80,14 @@ export const workerInvite = contract({
   name: 'worker_invite',
   summary: 'Make a join ticket for one machine: once, ten minutes.',
   input: z.strictObject({
-    pool: PoolName.default('default'),
-    project: PoolName.optional(),
-    /** Labels such as `host:` and `sandbox:` are fixed here, never by the worker (H26). */
-    labels: Labels.default([]),
-    slots: z.int().min(1).max(1024).default(4),
-    name: storable(64).optional(),
+    pool: PoolName.default('default').describe('pool that the machine belongs to'),
+    project: PoolName.optional().describe('project that the machine is noted for; absent: none'),
+    /** Never by the worker (H26). */
+    labels: Labels.default([]).describe(
+      'labels that work may ask for, such as gpu; fixed here, the machine can only drop some',
+    ),
+    slots: z.int().min(1).max(1024).default(4).describe('leases that it may hold at once'),
+    name: storable(64).optional().describe('name of the machine in lists; absent: what it calls itself'),
   }),
   output: z.strictObject({
     /** `ls-join.<secret>.<fingerprint of the controller's key>`; shown once. */
@@ -103,9 +106,9 @@ export const quotaSet = contract({
     name: z
       .string()
       .max(128)
-      .regex(/^(global|(worker|account|workflow|limit):[a-z0-9][a-z0-9_.:/-]*)$/),
-    /** Null lifts the limit. */
-    max: z.int().min(0).max(1_000_000).nullable(),
+      .regex(/^(global|(worker|account|workflow|limit):[a-z0-9][a-z0-9_.:/-]*)$/)
+      .describe('global, worker:<id>, account:<name>, workflow:<id> or limit:<name>'),
+    max: z.int().min(0).max(1_000_000).nullable().describe('leases at once; 0 stops all, null lifts the limit'),
   }),
   output: z.strictObject({ name: z.string(), max: z.int().nullable() }),
   positional: ['name', 'max'],
@@ -121,7 +124,7 @@ export const accountList = contract({
 export const accountResume = contract({
   name: 'account_resume',
   summary: 'Let a paused provider account work again before its time.',
-  input: z.strictObject({ account: Label }),
+  input: z.strictObject({ account: Label.describe('name of the account, as account_list shows it') }),
   output: z.strictObject({ account: z.string(), resumed: z.boolean() }),
   positional: ['account'],
 });

@@ -4,9 +4,9 @@ import { AuthoredId, DraftEtag, DraftId, UndoReceiptId } from './ids.js';
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
 import { Policy } from './policy.js';
-import { MemberChange, NewMember } from './replan.js';
+import { MemberChange, NewMember, patchText } from './replan.js';
 import { prose } from './text.js';
-import { ExtensionMode, HumanRequestKind, ProviderKind, WorkflowDocument } from './workflow-document.js';
+import { ExtensionMode, HumanRequestKind, ProviderKind, WorkflowDocument, workflowTexts } from './workflow-document.js';
 
 /** A draft in a line: enough to edit it. */
 export const DraftRef = z.strictObject({
@@ -62,11 +62,13 @@ export const workflowDraftCreate = contract({
   name: 'workflow_draft_create',
   summary: 'Begin a draft, from a complete workflow or from what is published; with its etag, replace one.',
   input: z.strictObject({
-    /** Begin from what is published of this workflow. */
-    workflow_id: AuthoredId.optional(),
-    workflow: WorkflowDocument.optional(),
-    /** Of the draft that is replaced. */
-    etag: DraftEtag.optional(),
+    workflow_id: AuthoredId.optional().describe(
+      'id of the workflow: without a document, the draft begins from what is published',
+    ),
+    workflow: WorkflowDocument.optional().describe(
+      'the complete document that the draft begins from; absent: what is published',
+    ),
+    etag: DraftEtag.optional().describe('etag of the draft that is replaced; absent: none is'),
   }),
   output: z.strictObject({
     draft: DraftRef,
@@ -80,27 +82,38 @@ export const workflowDraftCreate = contract({
 
 const version = { draft_id: DraftId, etag: DraftEtag };
 
-/** One change. A field that is not named stays, null clears it. */
 export const DraftEdit = z.discriminatedUnion('kind', [
   z.strictObject({
-    kind: z.literal('update_workflow'),
-    patch: z.strictObject({
-      description: outsideText(prose(limits.workflowDescription)).optional(),
-      note: outsideText(prose(limits.workflowNote)).nullable().optional(),
-    }),
+    kind: z.literal('update_workflow').describe('change the words of the workflow itself'),
+    patch: z
+      .strictObject({
+        description: outsideText(prose(limits.workflowDescription)).optional().describe(workflowTexts.description),
+        note: outsideText(prose(limits.workflowNote)).nullable().optional().describe(workflowTexts.note),
+      })
+      .describe(patchText),
   }),
   /** The farm gives the ids: `member-<n>`, never one again. */
-  z.strictObject({ kind: z.literal('add_member'), parent_member_id: AuthoredId, member: NewMember }),
-  z.strictObject({ kind: z.literal('update_member'), member_id: AuthoredId, patch: MemberChange }),
-  /** With those below it; the lead stays. */
-  z.strictObject({ kind: z.literal('remove_member'), member_id: AuthoredId }),
+  z.strictObject({
+    kind: z.literal('add_member').describe('add a member, with those below it'),
+    parent_member_id: AuthoredId.describe('id of the member that it stands below'),
+    member: NewMember,
+  }),
+  z.strictObject({
+    kind: z.literal('update_member').describe('change one member alone'),
+    member_id: AuthoredId.describe('id of the member'),
+    patch: MemberChange.describe(patchText),
+  }),
+  z.strictObject({
+    kind: z.literal('remove_member').describe('remove a member, with those below it'),
+    member_id: AuthoredId.describe('id of the member; the lead stays'),
+  }),
 ]);
 export type DraftEdit = z.output<typeof DraftEdit>;
 
 export const workflowDraftEdit = contract({
   name: 'workflow_draft_edit',
   summary: 'Change one thing of a draft: its own words, or one member of its team.',
-  input: z.strictObject({ ...version, operation: DraftEdit }),
+  input: z.strictObject({ ...version, operation: DraftEdit.describe('the one change') }),
   output: z.strictObject({
     draft: DraftRef,
     /** Null when nothing was to be changed: the etag is the same, too. */
@@ -175,7 +188,7 @@ export const workflowDraftPublish = contract({
 export const workflowRemove = contract({
   name: 'workflow_remove',
   summary: 'Take a workflow out of the library, with its draft; Tasks that run on it go on.',
-  input: z.strictObject({ workflow_id: AuthoredId }),
+  input: z.strictObject({ workflow_id: AuthoredId.describe('id of the workflow, as workflow_search shows it') }),
   output: z.strictObject({ workflow_id: AuthoredId, is_removed: z.literal(true) }),
   errors: ['not_found'],
   positional: ['workflow_id'],

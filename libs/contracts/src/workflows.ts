@@ -3,6 +3,7 @@ import { contract } from './contract.js';
 import { AuthoredId, DraftEtag, DraftId } from './ids.js';
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
+import { PageLimit, pageCursor } from './paging.js';
 import { storable } from './text.js';
 import { MemberFields, WorkflowDocument } from './workflow-document.js';
 import { DraftRef } from './workflow-drafts.js';
@@ -21,7 +22,7 @@ export type WorkflowIssue = z.output<typeof WorkflowIssue>;
 export const workflowImport = contract({
   name: 'workflow_import',
   summary: 'Check a workflow document (YAML or JSON) and publish it as a new revision.',
-  input: z.strictObject({ document: storable(limits.workflowBytes) }),
+  input: z.strictObject({ document: storable(limits.workflowBytes).describe('the workflow as text, YAML or JSON') }),
   output: z.discriminatedUnion('accepted', [
     z.strictObject({
       accepted: z.literal(true),
@@ -59,11 +60,10 @@ export const workflowSearch = contract({
   name: 'workflow_search',
   summary: 'The workflows of the library, published ones and drafts.',
   input: z.strictObject({
-    /** Words of the id or the description. */
-    query: storable(256).optional(),
-    state: LibraryState.optional(),
-    limit: z.int().min(1).max(limits.pageMax).default(50),
-    cursor: z.string().max(256).optional(),
+    query: storable(256).optional().describe('only workflows with this text in id or description'),
+    state: LibraryState.optional().describe('only workflows in this state'),
+    limit: PageLimit,
+    cursor: pageCursor(256),
   }),
   output: z.strictObject({
     items: z.array(z.strictObject(library)),
@@ -77,24 +77,26 @@ const OneMember = z.strictObject({
   child_ids: z.array(AuthoredId).nullable(),
 });
 
+const revisionText = 'number of the revision; absent: the one that Tasks get';
+const memberText = 'this member alone; absent: the whole document';
+
 const Selection = z.discriminatedUnion('kind', [
   z.strictObject({
-    kind: z.literal('catalog'),
-    should_include_revisions: z.boolean().default(true),
-    revision_cursor: z.string().max(256).optional(),
-    revision_limit: z.int().min(1).max(limits.pageMax).default(20),
+    kind: z.literal('catalog').describe('what the library knows of it'),
+    should_include_revisions: z.boolean().default(true).describe('list its revisions, newest first'),
+    revision_cursor: z.string().max(256).optional().describe('next_cursor of the revisions before; absent: the newest'),
+    revision_limit: z.int().min(1).max(limits.pageMax).default(20).describe('revisions of a page'),
   }),
   z.strictObject({
-    kind: z.literal('published'),
-    revision_no: z.int32().min(1).optional(),
-    member_id: AuthoredId.optional(),
+    kind: z.literal('published').describe('a published revision'),
+    revision_no: z.int32().min(1).optional().describe(revisionText),
+    member_id: AuthoredId.optional().describe(memberText),
   }),
   z.strictObject({
-    kind: z.literal('draft'),
-    draft_id: DraftId.optional(),
-    /** Of the version that is wanted; absent: whatever stands now. */
-    etag: DraftEtag.optional(),
-    member_id: AuthoredId.optional(),
+    kind: z.literal('draft').describe('the draft that is being edited'),
+    draft_id: DraftId.optional().describe('id of the draft; absent: the one of this workflow'),
+    etag: DraftEtag.optional().describe('etag of the version that is wanted; absent: whatever stands now'),
+    member_id: AuthoredId.optional().describe(memberText),
   }),
 ]);
 
@@ -104,10 +106,10 @@ export const workflowGet = contract({
   name: 'workflow_get',
   summary: 'A workflow: as published, its draft, or what the library knows of it.',
   input: z.strictObject({
-    workflow_id: AuthoredId,
-    /** Absent: the published one. For the selection `published`, which is meant when none is named. */
-    revision_no: z.int32().min(1).optional(),
-    selection: Selection.optional(),
+    workflow_id: AuthoredId.describe('id of the workflow, as workflow_search shows it'),
+    /** For the selection `published`, which is meant when none is named. */
+    revision_no: z.int32().min(1).optional().describe(revisionText),
+    selection: Selection.optional().describe('what to look at; absent: what is published'),
   }),
   output: z.union([
     z.strictObject({ ...published, document: WorkflowDocument }),

@@ -5,7 +5,6 @@ import {
   checkpoint,
   delegate,
   getCurrentContext,
-  HumanRequestInput,
   HumanRequestKind,
   openHumanRequest,
   removeChild,
@@ -54,7 +53,9 @@ export function toolsOf({ tools, humanKinds }: MemberExposure): readonly MemberT
 }
 
 function askOf(kinds: readonly z.output<typeof HumanRequestKind>[]) {
-  return z.strictObject({ request: HumanRequestInput.extend({ kind: HumanRequestKind.extract([...kinds]) }) });
+  const { request } = openHumanRequest.input.shape;
+  const kind = HumanRequestKind.extract([...kinds]).meta({ ...request.shape.kind.meta() });
+  return z.strictObject({ request: request.extend({ kind }).meta({ ...request.meta() }) });
 }
 
 function toolOf({ name, summary, input }: Pick<Contract, 'name' | 'summary' | 'input'>): MemberTool {
