@@ -7,7 +7,7 @@ import {
   queueList,
   taskControl,
   taskEvents,
-  taskGet,
+  taskOverview,
   taskStart,
   workerInvite,
   workflowImport,
@@ -192,7 +192,7 @@ export class Farm {
   }
 
   task(taskId: string) {
-    return this.client.call(taskGet, { task_id: taskId });
+    return this.client.call(taskOverview, { task_id: taskId });
   }
 
   /** The Task once its status is one of those named, completed or cancelled by default. */

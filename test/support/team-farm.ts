@@ -18,7 +18,8 @@ import {
   openHumanRequest,
   removeChild,
   startCommandRun,
-  type taskGet,
+  TaskView,
+  taskGet,
   taskMemberSteer,
   taskStart,
   updateChild,
@@ -39,6 +40,8 @@ export const leaseTime = 30_000;
 /** For sweeps that a test waits for. */
 export const patience = 50_000;
 export const person = 'p_00000001';
+
+type Selection = NonNullable<z.input<typeof taskGet.input>['selection']>;
 
 interface FarmOptions {
   readonly gitLimits?: Partial<GitLimits>;
@@ -70,7 +73,9 @@ export interface TeamFarm {
   ): Promise<{ readonly task: string; worker(name: string): TeamWorker }>;
   /** From now on the transaction that writes this fact of the Task fails, as if the controller had died there. */
   breakAt(task: string, type: string): Promise<{ mend(): Promise<void> }>;
-  view(task: string): Promise<OutputOf<typeof taskGet>>;
+  view(task: string): Promise<TaskView>;
+  /** One part of it, whole. */
+  select(task: string, selection: Selection): Promise<OutputOf<typeof taskGet>>;
   /** Answers as a person, by the action that the view offers. */
   respond(
     task: string,
@@ -351,10 +356,13 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
     const input = taskStart.input.parse({ workflow_id: 'solo', prompt: 'Do it.', ...more });
     return (await tx((within) => teams.tasks.start(within, { principal }, input))).task_id;
   };
-  const view: TeamFarm['view'] = async (task) => {
-    const prepared = await teams.tasks.prepareView(task);
-    return database.reading((within) => teams.tasks.get(within, { task_id: task }, prepared));
+  const select: TeamFarm['select'] = async (task_id, selection) => {
+    const prepared = await teams.tasks.prepareView({ task_id, selection });
+    return taskGet.output.parse(
+      await database.reading((within) => teams.tasks.get(within, { task_id, selection }, prepared)),
+    );
   };
+  const view: TeamFarm['view'] = async (task) => TaskView.parse(await select(task, { kind: 'overview' }));
   const task: TeamFarm['task'] = async (more = {}) => {
     const id = await start(more);
     await teams.sweeps.prepareTasks(patience);
@@ -394,6 +402,7 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
     tx,
     start,
     view,
+    select,
     time: {
       async pass(ms) {
         await database.run(passTime, { ms });

@@ -123,8 +123,12 @@ export const HumanRequestView = z.strictObject({
   kind: HumanRequestKind,
   member: z.strictObject({ id: z.string(), name: outsideText(z.string()) }),
   summary: outsideText(z.string()),
+  /** None where they are too long for an overview (`items_total` tells): the selection `human_request` has them. */
   items: z.array(HumanItem),
+  items_total: z.int(),
+  /** None where they are too long, or asked for apart: the selection `human_request_files` has them. */
   files: outsideText(FileReferences),
+  files_total: z.int(),
   opened_at: z.string(),
   due_at: z.string().nullable(),
   default_behavior: outsideText(z.string()).nullable(),

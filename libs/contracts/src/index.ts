@@ -206,12 +206,14 @@ export {
 } from './repositories.js';
 export { taskMemberSteer } from './steering.js';
 export { systemCodeOf } from './system-code.js';
+export { TaskMember, taskGet, taskOverview } from './task-get.js';
 export { CiApproval, ForgeKind, PullRequest, taskDiff, taskPush } from './task-out.js';
 export {
   Activity,
   Attention,
   FileChange,
   MemberState,
+  OverviewPart,
   PauseReason,
   ProductStatus,
   TaskAction,
@@ -223,7 +225,6 @@ export {
   TaskView,
   taskControl,
   taskEvents,
-  taskGet,
   taskSearch,
   taskStart,
 } from './tasks.js';

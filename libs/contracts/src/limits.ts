@@ -140,8 +140,6 @@ export const limits = {
   humanSchemaDepth: 16,
   humanSchemaCollections: 1024,
   humanAnswerBytes: 64 * 1024,
-  /** Requests that a view shows. */
-  shownRequests: 20,
   // event streams
   streamsPerPrincipal: 16,
   /** So often a stream looks whether its reader may still read. */
@@ -266,8 +264,14 @@ export const limits = {
   commandWarmMs: 60_000,
   /** Of its output in the workspace; the farm has all of it. */
   commandLogBytes: 64 * 1024 ** 2,
-  /** Runs that a view shows. */
-  shownRuns: 20,
+  // the overview of a Task (O11)
+  /** Of each list. */
+  overviewList: 20,
+  /** Characters of a text, and of a name. */
+  overviewExcerpt: 512,
+  overviewName: 240,
+  /** Characters of what is shown whole or not at all: the questions of a request, the files of a report. */
+  overviewInline: 2048,
   // out
   /** A diff that is answered and not downloaded. */
   diffBytes: 1024 * 1024,

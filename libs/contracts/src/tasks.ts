@@ -167,6 +167,8 @@ export const Attention = z.strictObject({
     'budget_exhausted',
     'account_paused',
     'push_approval',
+    /** The policy became narrower than the team. */
+    'policy_refused',
   ]),
   summary: outsideText(z.string()),
 });
@@ -185,7 +187,34 @@ export type Activity = z.output<typeof Activity>;
 
 export const MemberState = z.enum(['not_started', 'working', 'waiting', 'done', 'blocked']);
 
+/** What an overview has lists of; of each it shows the first ones, and tells how many there are. */
+const OverviewTotals = z.strictObject({
+  team: z.int(),
+  attention: z.int(),
+  human_requests: z.int(),
+  command_runs: z.int(),
+  rescues: z.int(),
+  activities: z.int(),
+});
+
+/** Fields that an overview may show a part of. */
+export const OverviewPart = z.enum([
+  'title',
+  'prompt_excerpt',
+  'team',
+  'attention',
+  'human_requests',
+  'command_runs',
+  'usage',
+  'result',
+  'rescues',
+  'activities',
+]);
+export type OverviewPart = z.output<typeof OverviewPart>;
+
+/** A Task at a glance: bounded, whatever its team writes. What is cut is had by the other selections of `task_get`. */
 export const TaskView = z.strictObject({
+  selection: z.literal('overview'),
   task_id: TaskId,
   title: outsideText(z.string()),
   prompt_excerpt: outsideText(z.string()),
@@ -224,18 +253,13 @@ export const TaskView = z.strictObject({
   rescues: z.array(
     z.strictObject({ ref: z.string(), commit: ObjectId, member_id: z.string(), kept_at: z.string(), why: z.string() }),
   ),
+  /** Newest first. */
   activities: z.array(Activity),
+  totals: OverviewTotals,
+  /** Where there is more than is shown here: a longer list, or a longer text in it. */
+  truncated: z.array(OverviewPart),
 });
 export type TaskView = z.output<typeof TaskView>;
-
-export const taskGet = contract({
-  name: 'task_get',
-  summary: 'A Task: status, team, what needs you, the Result.',
-  input: z.strictObject({ task_id: TaskId }),
-  output: TaskView,
-  errors: ['not_found'],
-  positional: ['task_id'],
-});
 
 export const taskSearch = contract({
   name: 'task_search',

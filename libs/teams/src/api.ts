@@ -20,6 +20,7 @@ import type {
   repoList,
   setWorkPlan,
   startCommandRun,
+  TaskResult,
   taskControl,
   taskDiff,
   taskEvents,
@@ -65,8 +66,6 @@ export interface MemberCaller {
   /** What the member door gave this call; a handover is found by it again (D2). */
   readonly callId: string;
 }
-
-type TaskResult = NonNullable<OutputOf<typeof taskGet>['result']>;
 
 /** What `tasks.get` shows of git, read outside its transaction. */
 export interface PreparedView {
@@ -165,7 +164,7 @@ export interface Teams {
       warned?: readonly string[],
     ): Promise<OutputOf<typeof taskStart>>;
     /** Git, outside any transaction: what `get` shows as changed. */
-    prepareView(task: string): Promise<PreparedView>;
+    prepareView(input: InputOf<typeof taskGet>): Promise<PreparedView>;
     get(tx: Transaction, input: InputOf<typeof taskGet>, prepared: PreparedView): Promise<OutputOf<typeof taskGet>>;
     search(tx: Transaction, input: InputOf<typeof taskSearch>): Promise<OutputOf<typeof taskSearch>>;
     /** Locks the Task, first of all locks (H12). @throws not_found */

@@ -37,7 +37,8 @@ import { lockTaskOnly } from './task/lock-task.js';
 import { noteMissingMachines } from './task/missing-machines.js';
 import { TaskPreparation } from './task/prepare-tasks.js';
 import { readEvents, waitForNews } from './task/read-events.js';
-import { prepareView, readView } from './task/read-view.js';
+import { prepareView } from './task/read-result.js';
+import { readView } from './task/read-view.js';
 import { retestLanes } from './task/retest-lanes.js';
 import { searchTasks } from './task/search-tasks.js';
 import { previewStart, startTask } from './task/start-task.js';
@@ -115,7 +116,7 @@ export function openTeams(parts: TeamParts): Teams {
       prepareStart: (input) => warnOfRef(parts, input),
       previewStart,
       start: (tx, actor, input, warned) => startTask(parts, tx, actor, input, warned),
-      prepareView: (task) => prepareView(parts, task),
+      prepareView: (input) => prepareView(parts, input),
       get: (tx, input, prepared) => readView(parts, tx, input, prepared),
       search: searchTasks,
       lock: lockTaskOnly,

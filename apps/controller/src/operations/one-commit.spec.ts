@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { checkpoint, jobClaim, jobComplete, taskEvents, taskGet, taskStart, workflowImport } from '#contracts';
+import { checkpoint, jobClaim, jobComplete, taskEvents, taskOverview, taskStart, workflowImport } from '#contracts';
 import { type Database, openDatabase, statement } from '#store';
 import { aController, type TestController } from '../../../../test/support/a-controller.js';
 import { aNats } from '../../../../test/support/nats.js';
@@ -65,7 +65,7 @@ describe('what a call changes, its events and its audit', () => {
     const end = { ...fence, ended: 'handover', result: { handover: { call_id: key } } };
     const mend = await breakInserts('task_event', `new.task = '${task_id}' and new.type = 'boundary_accepted'`);
     expect((await worker.ask(jobComplete.name, end)).status).toBe(500);
-    expect(await farm.admin.call(taskGet, { task_id })).toMatchObject({ status: 'running' });
+    expect(await farm.admin.call(taskOverview, { task_id })).toMatchObject({ status: 'running' });
     expect(await count(`job where id = '${fence.job_id}' and state = 'leased'`)).toBe(1);
     expect(
       await count(`audit where job_id = '${fence.job_id}' and kind = 'call:job_complete' and outcome = 'ok'`),
@@ -73,7 +73,7 @@ describe('what a call changes, its events and its audit', () => {
     await mend();
     expect(await worker.call(jobComplete, end)).toEqual({ state: 'done', kept: true });
     expect(await worker.call(jobComplete, end)).toEqual({ state: 'done', kept: true });
-    expect(await farm.admin.call(taskGet, { task_id })).toMatchObject({ status: 'completed' });
+    expect(await farm.admin.call(taskOverview, { task_id })).toMatchObject({ status: 'completed' });
     const { events } = await farm.admin.call(taskEvents, { task_id, limit: 500 });
     expect(events.filter(({ type }) => type === 'boundary_accepted')).toHaveLength(1);
     // with NATS gone, none is missing

@@ -2,6 +2,7 @@ import { CommandRunListed, CommandRunView, type commandRunGet, FarmError, type I
 import type { Queries } from '#store';
 import type { CommandRunRow, TaskRow } from '../rows.js';
 import { commandRunSql, taskSql, teamSql } from '../sql/teams.js';
+import type { Shortening } from '../task/shorten.js';
 import { cancelAction } from './run-actions.js';
 import { sayEnd } from './say-end.js';
 
@@ -16,17 +17,24 @@ const shown = {
   abandoned: 'failed',
 } as const satisfies Record<CommandRunRow['state'], CommandRunView['status']>;
 
-/** The commands of a Task, those that go on first. `name` says what a member is called. */
+/** The commands of a Task, those that go on first, as an overview shows them. `name` says what a member is called. */
 export async function viewRuns(
   queries: Queries,
   task: TaskRow,
   name: (member: string) => string,
-): Promise<CommandRunListed[]> {
-  const runs = await queries.all(commandRunSql.ofTask, { task: task.id, limit: limits.shownRuns });
-  return runs.map((run) => {
+  short: Shortening,
+): Promise<{ readonly items: readonly CommandRunListed[]; readonly total: number }> {
+  const runs = await queries.all(commandRunSql.ofTask, { task: task.id, limit: limits.overviewList });
+  const items = runs.map((run) => {
     const { command: _command, cwd: _cwd, tail: _tail, ...listed } = viewOf(task, run, name(run.member));
-    return CommandRunListed.parse(listed);
+    return CommandRunListed.parse({
+      ...listed,
+      member: { ...listed.member, name: short.name('command_runs', listed.member.name) },
+      summary: short.text('command_runs', listed.summary),
+      status_message: short.text('command_runs', listed.status_message),
+    });
   });
+  return { items, total: runs[0]?.total ?? 0 };
 }
 
 /** @throws not_found */

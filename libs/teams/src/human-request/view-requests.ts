@@ -1,21 +1,31 @@
-import { HumanRequestView, limits } from '#contracts';
+import { FarmError, HumanRequestView, limits } from '#contracts';
 import type { Queries } from '#store';
 import { type HumanRequestRow, humanRequestSql } from '../sql/human-request.js';
+import type { Shortening } from '../task/shorten.js';
 import { requestAction } from './request-actions.js';
 
 const shown = { open: 'open', resolved: 'answered', timed_out: 'expired', cancelled: 'cancelled' } as const;
 
-/** What members ask of people, open ones first. `name` says what a member is called. */
+/** What members ask of people, open ones first, as an overview shows them. `name` says what a member is called. */
 export async function viewRequests(
   queries: Queries,
   task: string,
   name: (member: string) => string,
-): Promise<HumanRequestView[]> {
-  const rows = await queries.all(humanRequestSql.ofTask, { task, limit: limits.shownRequests });
-  return rows.map((row) => viewOf(row, name));
+  short: Shortening,
+): Promise<{ readonly items: readonly HumanRequestView[]; readonly total: number }> {
+  const rows = await queries.all(humanRequestSql.ofTask, { task, limit: limits.overviewList });
+  return { items: rows.map((row) => shortOf(viewRequest(row, name), short)), total: rows[0]?.total ?? 0 };
 }
 
-function viewOf(row: HumanRequestRow, name: (member: string) => string): HumanRequestView {
+/** @throws not_found also for another Task's */
+export async function findRequest(queries: Queries, task: string, id: string): Promise<HumanRequestRow> {
+  const row = await queries.first(humanRequestSql.read, { id });
+  if (row?.task === task) return row;
+  throw new FarmError('not_found', 'There is no such request in this Task.');
+}
+
+/** One request, whole. */
+export function viewRequest(row: HumanRequestRow, name: (member: string) => string): HumanRequestView {
   const actions = (['answer', 'cancel'] as const).flatMap((kind) => {
     const id = requestAction(row, kind);
     return id === undefined ? [] : [{ id, kind }];
@@ -26,7 +36,9 @@ function viewOf(row: HumanRequestRow, name: (member: string) => string): HumanRe
     member: { id: row.member, name: name(row.member) },
     summary: row.summary,
     items: row.items,
+    items_total: row.items.length,
     files: row.files,
+    files_total: row.files.length,
     opened_at: row.opened_at.toISOString(),
     due_at: row.due_at?.toISOString() ?? null,
     default_behavior: row.default_behavior,
@@ -34,4 +46,18 @@ function viewOf(row: HumanRequestRow, name: (member: string) => string): HumanRe
     resolution: row.resolution,
     actions,
   });
+}
+
+function shortOf(view: HumanRequestView, short: Shortening): HumanRequestView {
+  const part = 'human_requests';
+  const { member, resolution } = view;
+  return {
+    ...view,
+    member: { ...member, name: short.name(part, member.name) },
+    summary: short.text(part, view.summary),
+    items: short.whole(part, view.items),
+    files: short.whole(part, view.files),
+    default_behavior: short.optional(part, view.default_behavior),
+    resolution: resolution && { ...resolution, item_responses: short.whole(part, resolution.item_responses) },
+  };
 }

@@ -37,10 +37,10 @@ export const humanRequestSql = {
     'teams.human_request_of_dispatch',
     `select ${columns} from human_request h join assignment a on a.id = h.assignment where h.source_dispatch = $dispatch`,
   ),
-  /** Open ones first, then the newest. */
-  ofTask: statement<HumanRequestRow>(
+  /** Open ones first, then the newest; and how many there are. */
+  ofTask: statement<HumanRequestRow & { readonly total: number }>(
     'teams.human_request_of_task',
-    `select ${columns} from human_request h join assignment a on a.id = h.assignment where h.task = $task
+    `select ${columns}, count(*) over () as total from human_request h join assignment a on a.id = h.assignment where h.task = $task
      order by h.status <> 'open', h.opened_at desc, h.id limit $limit`,
   ),
   openOfTask: statement<HumanRequestRow>(

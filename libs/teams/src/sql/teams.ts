@@ -1,3 +1,4 @@
+import type { FileReference } from '#contracts';
 import { statement } from '#store';
 import type {
   AssignmentRow,
@@ -31,6 +32,13 @@ const goesOn = `(exists (select from dispatch d where d.assignment = a.id and d.
     and not exists (select from wave_member m where m.wave = w.id and m.status = 'pending')))`;
 /** The same, or it waits for its children: nothing is to be opened for it. */
 const goesOnOrWaits = `(${goesOn} or exists (select from wave w where w.assignment = a.id and w.status = 'open'))`;
+
+/**
+ * Of the types that may be told: a retry is no end, and a source without notes is what everybody expects. As `activitiesOf` tells
+ * them, so that a page of them is full and their number right.
+ */
+const isTold = `type = any($types::text[]) and not (type = 'boundary_accepted' and payload->>'outcome' = 'retry')
+  and not (type = 'task_prepared' and coalesce(payload->'source'->'notes', '[]'::jsonb) = '[]'::jsonb)`;
 
 /** Hand-written SQL of the team runtime. It reads `job` beside `dispatch`, whose id it shares, and writes none of it. */
 export const taskSql = {
@@ -100,11 +108,15 @@ export const taskSql = {
     'teams.events',
     `select seq, type, at, payload, principal from task_event where task = $task and seq > $after order by seq limit $limit`,
   ),
-  /** Facts of the given types, newest first. */
-  eventsOf: statement<{ seq: number; type: string; at: Date; payload: unknown }>(
-    'teams.events_of',
-    `select seq, type, at, payload from task_event where task = $task and type = any($types::text[])
+  /** Facts that people are told, newest first, and how many there are. */
+  told: statement<{ seq: number; type: string; at: Date; payload: unknown; total: number }>(
+    'teams.events_told',
+    `select seq, type, at, payload, count(*) over () as total from task_event where task = $task and ${isTold}
      order by seq desc limit $limit`,
+  ),
+  toldEvent: statement<{ seq: number; type: string; at: Date; payload: unknown }>(
+    'teams.event_told',
+    `select seq, type, at, payload from task_event where task = $task and seq = $seq::int and ${isTold}`,
   ),
   head: statement<{ event_seq: number; status: TaskRow['status'] }>(
     'teams.event_head',
@@ -470,6 +482,17 @@ export const dispatchSql = {
     'teams.checkpoint_latest',
     `select distinct on (member) member, summary, outcome from checkpoint where task = $task order by member, recorded_at desc`,
   ),
+  latestCheckpoint: statement<{
+    summary: string;
+    details: string | null;
+    files: readonly FileReference[];
+    outcome: 'green' | 'blocked' | 'retry' | null;
+    recorded_at: Date;
+  }>(
+    'teams.checkpoint_latest_of_member',
+    `select summary, details, files, outcome, recorded_at from checkpoint where task = $task and member = $member
+     order by recorded_at desc limit 1`,
+  ),
   /** One Dispatch that has not started yet makes the Task `starting`; one that awaits a lane does so while others work. */
   starting: statement<{ starting: boolean; waiting: boolean }>(
     'teams.dispatch_starting',
@@ -501,10 +524,10 @@ export const commandRunSql = {
     'teams.command_run_of_dispatch',
     `select ${commandRunColumns} from command_run where source_dispatch = $dispatch and purpose = 'member'`,
   ),
-  /** Those that go on first, then the newest. */
-  ofTask: statement<CommandRunRow>(
+  /** Those that go on first, then the newest; and how many there are. */
+  ofTask: statement<CommandRunRow & { readonly total: number }>(
     'teams.command_run_of_task',
-    `select ${commandRunColumns} from command_run where task = $task
+    `select ${commandRunColumns}, count(*) over () as total from command_run where task = $task
      order by ended_at is not null, opened_at desc, id limit $limit`,
   ),
   goingOn: statement<CommandRunRow>(

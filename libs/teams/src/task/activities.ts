@@ -56,8 +56,16 @@ const Prepared = z.object({ source: z.object({ notes: z.array(z.string()) }) });
 export function activitiesOf(task: string, facts: readonly Fact[], name: (member: string) => string): readonly Shown[] {
   return facts.flatMap((fact) => {
     const told = tell(fact, name);
-    return told ? [{ id: `activity.${task}.${fact.seq}`, occurred_at: fact.at.toISOString(), ...quiet, ...told }] : [];
+    return told ? [{ id: activityId(task, fact.seq), occurred_at: fact.at.toISOString(), ...quiet, ...told }] : [];
   });
+}
+
+const activityId = (task: string, seq: number): string => `activity.${task}.${seq}`;
+
+/** Where the activity stands in the record of the Task; undefined for what is no activity of it. */
+export function activitySeq(task: string, id: string): number | undefined {
+  const seq = Number(id.split('.').at(-1));
+  return Number.isInteger(seq) && seq <= 2 ** 31 - 1 && id === activityId(task, seq) ? seq : undefined;
 }
 
 const quiet = { summary: null, member: null, outcome: null, files: [] };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { taskGet, taskSearch } from '#contracts';
+import { TaskView, taskSearch } from '#contracts';
 import { aTeamFarm, patience, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 
 let farm: TeamFarm;
@@ -30,7 +30,7 @@ describe('the view of a Task', () => {
     await north.checkpoint(lease, body, callId);
     await north.complete(lease, 'handover', { handover: { call_id: callId }, commit: work.commit, usage });
 
-    const view = taskGet.output.parse(await farm.view(task));
+    const view = await farm.view(task);
     expect(view).toMatchObject({
       title: 'Mend',
       status: 'completed',
@@ -110,10 +110,12 @@ describe('the view of a Task', () => {
 
   it('I7 shows the files of a Result also to who looked while the Task was completing', async () => {
     const { task, worker } = await farm.alone();
-    const early = await farm.teams.tasks.prepareView(task);
+    const early = await farm.teams.tasks.prepareView({ task_id: task });
     const north = worker('north');
     await north.handOver(await north.begin(), { summary: 'Done', outcome: 'green' }, { 'new.txt': 'new\n' });
-    const view = await farm.database.reading((tx) => farm.teams.tasks.get(tx, { task_id: task }, early));
+    const view = TaskView.parse(
+      await farm.database.reading((tx) => farm.teams.tasks.get(tx, { task_id: task }, early)),
+    );
     expect(view.result?.files_changed.map(({ path }) => path)).toEqual(['new.txt']);
   });
 

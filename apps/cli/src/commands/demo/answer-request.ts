@@ -1,4 +1,4 @@
-import { FarmError, type HumanRequestView, humanRequestRespond, type ItemResponse, taskGet } from '#contracts';
+import { FarmError, type HumanRequestView, humanRequestRespond, type ItemResponse, taskOverview } from '#contracts';
 import { plainLine } from '../../output/terminal-text.js';
 import type { CommandRun } from '../frame.js';
 import { askItems } from '../task/answer/ask-items.js';
@@ -7,7 +7,7 @@ import type { Stage } from './stage.js';
 /** Answers what the team asks: each first option, or what the person at the terminal says. */
 export async function answerRequest(stage: Stage, taskId: string, asks: CommandRun | undefined): Promise<void> {
   const { client, tell, signal } = stage;
-  const view = await client.call(taskGet, { task_id: taskId }, { signal });
+  const view = await client.call(taskOverview, { task_id: taskId }, { signal });
   const request = view.human_requests.find(({ status }) => status === 'open');
   const action = request?.actions.find(({ kind }) => kind === 'answer');
   if (request === undefined || action === undefined) return;

@@ -42,7 +42,19 @@ export function drawTask(view: TaskView, paint: Paint): string {
   }
   if (view.usage !== null && view.usage.steps.length > 1) parts.push(drawSteps(view.usage, paint));
   if (view.result !== null) parts.push(drawResult(view, paint));
+  parts.push(...drawLeftOut(view, paint));
   return parts.join('\n\n');
+}
+
+/** Lists that are longer than what is shown of them. */
+function drawLeftOut({ task_id, totals, ...view }: TaskView, paint: Paint): readonly string[] {
+  const lists = ['team', 'attention', 'human_requests', 'command_runs', 'rescues'] as const;
+  const more = lists.flatMap((name) => {
+    const left = totals[name] - view[name].length;
+    return left > 0 ? [`${left} more of ${name.replaceAll('_', ' ')}`] : [];
+  });
+  if (more.length === 0) return [];
+  return [paint.dim(`not shown: ${more.join(', ')} (longshore task get ${task_id} --member, --request show one)`)];
 }
 
 /** What members ask, and how it is answered. */
@@ -74,8 +86,10 @@ function budgetText({ usd, tokens, requests }: Budget): string {
   ].join(', ');
 }
 
+type Finished = Pick<TaskView, 'task_id' | 'status' | 'result'>;
+
 /** How a Task ended: summary, branch, commit, the files, and the way to them. */
-export function drawResult(view: TaskView, paint: Paint): string {
+export function drawResult(view: Finished, paint: Paint): string {
   const { result, task_id } = view;
   if (result === null) return `${paint.bold(task_id)} ${view.status}, without a Result`;
   const head = result.outcome === 'green' ? paint.green('green') : paint.yellow(result.outcome);
@@ -116,7 +130,7 @@ function drawUnmerged(unmerged: TaskResult['unmerged'], paint: Paint): readonly 
 const tailLines = 12;
 
 /** Beside green: what the farm's own run of the verify command came to, and the end of what it said where it did not pass. */
-function drawVerification({ task_id, result }: TaskView, paint: Paint): readonly string[] {
+function drawVerification({ task_id, result }: Finished, paint: Paint): readonly string[] {
   const run = result?.verification;
   if (result === null || run === null || run === undefined) return [];
   const passed = result.verified === true;

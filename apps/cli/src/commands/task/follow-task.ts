@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { FarmError, type TaskEvent, type TaskView, taskEvents, taskGet } from '#contracts';
+import { FarmError, type TaskEvent, type TaskView, taskEvents, taskOverview } from '#contracts';
 import type { FarmClient } from '../../client/farm-client.js';
 import { LiveBlock } from '../../output/live-block.js';
 import { CommandFailed, type CommandRun } from '../frame.js';
@@ -8,6 +8,7 @@ import { drawTeam } from './draw-team.js';
 import { eventLine } from './event-line.js';
 import { NeedsTold } from './needs-told.js';
 import { taskUsageText } from './usage-text.js';
+import { wholeTask } from './whole-task.js';
 
 const waitSeconds = 20;
 const retryMs = 1_000;
@@ -49,7 +50,8 @@ export async function followEvents(follow: Follow): Promise<TaskView> {
     status = page.status;
     if (page.events.length === 0 && !isOver(page.status)) await follow.onQuiet?.();
     // A last look without news: what comes with the last status has been seen.
-    if (isOver(status) && page.events.length === 0) return await client.call(taskGet, { task_id: taskId }, { signal });
+    if (isOver(status) && page.events.length === 0)
+      return await client.call(taskOverview, { task_id: taskId }, { signal });
   }
 }
 
@@ -73,7 +75,7 @@ async function untilAnswered<T>(ask: () => Promise<T>, { signal, onAway }: Follo
 export async function followTask(run: CommandRun, taskId: string): Promise<void> {
   const { screen, surroundings } = run;
   const client = await run.client();
-  const look = () => client.call(taskGet, { task_id: taskId }, { signal: surroundings.signal });
+  const look = () => client.call(taskOverview, { task_id: taskId }, { signal: surroundings.signal });
   const live = surroundings.stdout.isTTY === true && !screen.json ? new LiveBlock(surroundings.stdout) : undefined;
   const tell = (write: () => void): void => (live === undefined ? write() : live.above(write));
   const needs = new NeedsTold(screen, tell);
@@ -88,7 +90,7 @@ export async function followTask(run: CommandRun, taskId: string): Promise<void>
         screen.show(eventLine(event, screen.paint));
       }),
     onNews: async () => {
-      const now = await look();
+      const now = await wholeTask(client, await look(), surroundings.signal);
       needs.askedIn(now);
       live?.draw(`\n${drawTeam(now.team, screen.paint)}`);
     },
@@ -104,7 +106,7 @@ export async function followTask(run: CommandRun, taskId: string): Promise<void>
     endsPaused: true,
   }).finally(() => live?.end());
   screen.answer(view);
-  screen.show(drawResult(view, screen.paint));
+  screen.show(drawResult(await wholeTask(client, view, surroundings.signal), screen.paint));
   if (view.status === 'paused') {
     screen.say(`the Task is paused: longshore task get ${taskId} tells why; task resume ${taskId} --yes goes on`);
     throw new CommandFailed(6);

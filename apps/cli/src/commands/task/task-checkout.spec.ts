@@ -35,6 +35,7 @@ async function aResult() {
 }
 
 const view = (base: string, commit: string) => ({
+  selection: 'overview',
   task_id: task,
   title: 'x',
   prompt_excerpt: 'x',
@@ -52,6 +53,8 @@ const view = (base: string, commit: string) => ({
   human_requests: [],
   command_runs: [],
   activities: [],
+  totals: { team: 0, attention: 0, human_requests: 0, command_runs: 0, rescues: 0, activities: 0 },
+  truncated: [],
   usage: null,
   budget: null,
   result: {

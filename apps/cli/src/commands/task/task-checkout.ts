@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { FarmError, type TaskView, taskGet } from '#contracts';
+import { FarmError, type TaskView, taskOverview } from '#contracts';
 import { fetchResult } from '#git';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
@@ -25,9 +25,9 @@ export function addTaskCheckout(program: Command, frame: Frame): void {
     .option('--switch', 'also switch to it, when there are no uncommitted changes');
   runs<CheckoutFlags>(command, frame, async (run, flags, [taskId]) => {
     const { screen, surroundings } = run;
-    const input = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
+    const input = readInput(taskOverview, argumentFields(taskOverview), { task_id: taskId }, undefined);
     const client = await run.client();
-    const view = await client.call(taskGet, input, { signal: surroundings.signal });
+    const view = await client.call(taskOverview, input, { signal: surroundings.signal });
     const dir = resolve(surroundings.cwd, flags.into ?? '.');
     const fetched = await checkOut(client, view, {
       dir,

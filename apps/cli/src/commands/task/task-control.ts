@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { FarmError, taskControl, taskGet } from '#contracts';
+import { FarmError, taskControl, taskOverview } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
 import { commandAt, type Frame, runs } from '../frame.js';
@@ -26,10 +26,10 @@ export function addTaskControl(program: Command, frame: Frame, kind: keyof typeo
   runs<{ yes?: boolean; budget?: readonly string[] }>(command, frame, async (run, { yes, budget: given }, [taskId]) => {
     const { screen, surroundings } = run;
     const { signal } = surroundings;
-    const input = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
+    const input = readInput(taskOverview, argumentFields(taskOverview), { task_id: taskId }, undefined);
     const budget = readBudget(given ?? []);
     const client = await run.client();
-    const view = await client.call(taskGet, input, { signal });
+    const view = await client.call(taskOverview, input, { signal });
     const action = view.actions.find((offered) => offered.kind === kind);
     if (action === undefined)
       throw notOffered(

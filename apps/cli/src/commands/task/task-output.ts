@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { commandRunOutputRead, FarmError, type TaskView, taskGet } from '#contracts';
+import { commandRunOutputRead, FarmError, type TaskView, taskOverview } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
 import { plainText } from '../../output/terminal-text.js';
@@ -20,8 +20,8 @@ export function addTaskOutput(program: Command, frame: Frame): void {
     const { screen, surroundings } = run;
     const { signal } = surroundings;
     const client = await run.client();
-    const asked = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
-    const command_id = commandId ?? chosenOf(await client.call(taskGet, asked, { signal }));
+    const asked = readInput(taskOverview, argumentFields(taskOverview), { task_id: taskId }, undefined);
+    const command_id = commandId ?? chosenOf(await client.call(taskOverview, asked, { signal }));
     let cursor: string | undefined;
     let isSilent = true;
     for (;;) {

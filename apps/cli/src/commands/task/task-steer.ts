@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { FarmError, taskGet, taskMemberSteer } from '#contracts';
+import { FarmError, type TaskMember, taskGet, taskMemberSteer, taskOverview } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
+import type { FarmClient } from '../../client/farm-client.js';
 import { commandAt, type Frame, runs } from '../frame.js';
 import { readNamedText } from '../read-document.js';
 
@@ -23,7 +24,7 @@ export function addTaskSteer(program: Command, frame: Frame): void {
     const { screen, surroundings } = run;
     const { signal } = surroundings;
     const message = word === '-' ? await readNamedText(word, surroundings) : word;
-    const asked = readInput(taskGet, argumentFields(taskGet), { task_id }, undefined);
+    const asked = readInput(taskOverview, argumentFields(taskOverview), { task_id }, undefined);
     readInput(
       taskMemberSteer,
       argumentFields(taskMemberSteer),
@@ -31,8 +32,10 @@ export function addTaskSteer(program: Command, frame: Frame): void {
       undefined,
     );
     const client = await run.client();
-    const view = await client.call(taskGet, asked, { signal });
-    const member = view.team.find((each) => each.member_id === member_id);
+    const view = await client.call(taskOverview, asked, { signal });
+    const member =
+      view.team.find((each) => each.member_id === member_id) ??
+      (view.totals.team > view.team.length ? await oneMember(client, { task_id, member_id }, signal) : undefined);
     if (!member)
       throw new FarmError('not_found', 'This Task has no such member.', {
         hint: `Its members are ${view.team.map((each) => each.member_id).join(', ')}.`,
@@ -46,4 +49,14 @@ export function addTaskSteer(program: Command, frame: Frame): void {
     screen.answer(answer);
     screen.show(`${answer.member_id} ${told[answer.status]}`);
   });
+}
+
+/** One that a large team's overview does not list. @throws RemoteError `not_found` */
+async function oneMember(
+  client: FarmClient,
+  { task_id, member_id }: { readonly task_id: string | undefined; readonly member_id: string | undefined },
+  signal: AbortSignal,
+): Promise<TaskMember | undefined> {
+  const answer = await client.call(taskGet, { task_id, selection: { kind: 'member', member_id } }, { signal });
+  return answer.selection === 'member' ? answer : undefined;
 }

@@ -24,7 +24,9 @@ const request = {
       ],
     },
   ],
+  items_total: 1,
   files: [],
+  files_total: 0,
   opened_at: at,
   due_at: null,
   default_behavior: null,
@@ -41,6 +43,7 @@ const member = (member_id: string, parent_id: string | null, state: string) => (
   plan: null,
 });
 const view = {
+  selection: 'overview',
   task_id: task,
   title: 'Mend',
   prompt_excerpt: 'Mend',
@@ -60,6 +63,8 @@ const view = {
   result: null,
   rescues: [],
   activities: [],
+  totals: { team: 0, attention: 0, human_requests: 0, command_runs: 0, rescues: 0, activities: 0 },
+  truncated: [],
 };
 const event = (seq: number, type: string) => ({ seq, type, at, payload: {} });
 

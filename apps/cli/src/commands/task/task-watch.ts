@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { taskGet } from '#contracts';
+import { taskOverview } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
 import { commandAt, type Frame, runs } from '../frame.js';
@@ -10,7 +10,7 @@ export function addTaskWatch(program: Command, frame: Frame): void {
     .description('Show the work of a Task as it happens, until it ends; then its Result.')
     .argument('<task_id>');
   runs(command, frame, async (run, _options, [taskId = '']) => {
-    readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
+    readInput(taskOverview, argumentFields(taskOverview), { task_id: taskId }, undefined);
     await followTask(run, taskId);
   });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { jobClaim, jobComplete, jobHeartbeat, policySet, taskGet, taskStart, workflowImport } from '#contracts';
+import { jobClaim, jobComplete, jobHeartbeat, policySet, taskOverview, taskStart, workflowImport } from '#contracts';
 import { aController, type TestController, type TestWorker } from '../../../../../test/support/a-controller.js';
 import { operations } from '../../operations/catalogue.js';
 
@@ -136,6 +136,6 @@ describe('hostile input', () => {
     const { worker, fence, task_id } = await atWork();
     const result = { retry_after_ms: Number.MAX_SAFE_INTEGER };
     await worker.call(jobComplete, { ...fence, ended: 'limited', result });
-    expect(await farm.admin.call(taskGet, { task_id })).toMatchObject({ status: 'running' });
+    expect(await farm.admin.call(taskOverview, { task_id })).toMatchObject({ status: 'running' });
   });
 });

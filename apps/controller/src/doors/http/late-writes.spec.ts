@@ -14,7 +14,7 @@ import {
   type LeasedJob,
   objectPaths,
   setWorkPlan,
-  taskGet,
+  taskOverview,
   taskStart,
   workflowImport,
 } from '#contracts';
@@ -156,7 +156,7 @@ describe('a machine that wakes up late', () => {
     const result = { handover: { call_id: key } };
     await worker.call(jobComplete, { ...end, ended: 'handover', result }, { jobToken: lease.token });
     expect(await tryAll(lost, made)).toEqual(allStale);
-    const task = await farm.admin.call(taskGet, { task_id });
+    const task = await farm.admin.call(taskOverview, { task_id });
     expect(task).toMatchObject({ status: 'completed', result: { summary: 'Done', files_changed: [] } });
     // the late pack is kept, and nothing else of it
     expect(task.rescues).toHaveLength(1);

@@ -7,7 +7,7 @@ import {
   grantRevoke,
   Proposal,
   taskControl,
-  taskGet,
+  taskOverview,
   taskSearch,
   taskStart,
   workflowImport,
@@ -51,7 +51,7 @@ describe('the door of agents', () => {
   it('A4.6 hears nothing of what came after its grant was taken back, though it waited for it', async () => {
     const { services } = farm.controller;
     const { task_id } = await farm.admin.call(taskStart, { workflow_id: 'solo', prompt: 'Do it.' });
-    await waitUntil(async () => (await farm.admin.call(taskGet, { task_id })).status === 'running');
+    await waitUntil(async () => (await farm.admin.call(taskOverview, { task_id })).status === 'running');
     await farm.admin.call(grantAdd, { agent, target: 'task_events' }, { confirm: true });
     const { structuredContent } = toolResultOf(await call('task_events', { task_id }));
     const { result } = z
@@ -61,7 +61,7 @@ describe('the door of agents', () => {
     const late = call('task_events', { task_id, after: result.events.at(-1)?.seq ?? 0, wait_seconds: 20 });
     await waitUntil(async () => waits.mock.calls.length > 0);
     await farm.admin.call(grantRevoke, { agent, target: 'task_events' }, { confirm: true });
-    const { actions } = await farm.admin.call(taskGet, { task_id });
+    const { actions } = await farm.admin.call(taskOverview, { task_id });
     const cancel = actions.find(({ kind }) => kind === 'cancel');
     await farm.admin.call(taskControl, { task_id, action_id: cancel?.id ?? '' }, { confirm: true });
     expect((await late).text).toBe(hidden);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { exposureSet, jobSubmit, queueCancel, queueList, queueRequeue, taskGet, workflowImport } from '#contracts';
+import { exposureSet, jobSubmit, queueCancel, queueList, queueRequeue, taskOverview, workflowImport } from '#contracts';
 import { type Database, openDatabase, type Statement, statement } from '#store';
 import { aController, type TestController } from '../../../../../test/support/a-controller.js';
 import { assistantToken, postMessage, toolResultOf } from '../../../../../test/support/mcp-client.js';
@@ -85,8 +85,8 @@ describe('an assistant, by three controllers', () => {
       await propose('task_start', { workflow_id: 'solo', prompt: 'Cancel me.' }),
     );
     const { task_id } = z.object({ result: z.object({ task_id: z.string() }) }).parse(started).result;
-    await waitUntil(async () => (await north.admin.call(taskGet, { task_id })).status === 'running');
-    const { actions } = await north.admin.call(taskGet, { task_id });
+    await waitUntil(async () => (await north.admin.call(taskOverview, { task_id })).status === 'running');
+    const { actions } = await north.admin.call(taskOverview, { task_id });
     const action = actions.find(({ kind }) => kind === 'cancel');
     const input = { task_id, action_id: action?.id };
     const proposed = await propose('task_control', input);

@@ -8,7 +8,7 @@ import {
   jobComplete,
   type LeasedJob,
   setWorkPlan,
-  taskGet,
+  taskOverview,
   taskStart,
   workflowImport,
 } from '#contracts';
@@ -56,11 +56,11 @@ describe('the calls of a member', () => {
     expect(await worker.call(checkpoint, done, { jobToken, key: randomUUID() })).toEqual(said);
     const plan = await worker.ask(setWorkPlan.name, { steps: [] }, { jobToken, key: randomUUID() });
     expect(codeOf(plan)).toBe('stale_dispatch');
-    expect((await farm.admin.call(taskGet, { task_id })).status).toBe('running');
+    expect((await farm.admin.call(taskOverview, { task_id })).status).toBe('running');
 
     const end = { ended: 'handover' as const, result: { handover: { call_id: handover } } };
     expect(await complete(worker, lease, end)).toEqual({ state: 'done', kept: true });
-    expect(await farm.admin.call(taskGet, { task_id })).toMatchObject({
+    expect(await farm.admin.call(taskOverview, { task_id })).toMatchObject({
       status: 'completed',
       result: { outcome: 'green', summary: 'Done' },
     });

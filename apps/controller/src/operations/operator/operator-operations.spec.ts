@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   taskControl,
   taskEvents,
-  taskGet,
+  taskOverview,
   taskSearch,
   taskStart,
   workflowGet,
@@ -48,11 +48,11 @@ describe('the operations of people', () => {
   it('A6.1 I16 cancel a Task when it is meant, by an action that is still offered', async () => {
     const { task_id } = await farm.admin.call(taskStart, { workflow_id: 'solo', prompt: 'Cancel me.' });
     await running(task_id);
-    const action = (await farm.admin.call(taskGet, { task_id })).actions.find(({ kind }) => kind === 'cancel');
+    const action = (await farm.admin.call(taskOverview, { task_id })).actions.find(({ kind }) => kind === 'cancel');
     const input = { task_id, action_id: action?.id };
     const proposed = await farm.admin.ask('task_control', input);
     expect([proposed.status, codeOf(proposed)]).toEqual([409, 'confirmation_required']);
-    expect((await farm.admin.call(taskGet, { task_id })).status).toBe('running');
+    expect((await farm.admin.call(taskOverview, { task_id })).status).toBe('running');
     expect(await farm.admin.call(taskControl, input, { confirm: true })).toEqual({
       kind: 'cancel',
       status: 'cancelled',
@@ -66,7 +66,7 @@ describe('the operations of people', () => {
     const { events } = await farm.admin.call(taskEvents, { task_id });
     const after = events.at(-1)?.seq ?? 0;
     const waiting = farm.admin.call(taskEvents, { task_id, after, wait_seconds: 20 });
-    const action = (await farm.admin.call(taskGet, { task_id })).actions.find(({ kind }) => kind === 'cancel');
+    const action = (await farm.admin.call(taskOverview, { task_id })).actions.find(({ kind }) => kind === 'cancel');
     await farm.admin.call(taskControl, { task_id, action_id: action?.id }, { confirm: true });
     expect(await waiting).toMatchObject({ status: 'cancelled', events: [{ type: 'task_cancelled', seq: after + 1 }] });
     expect(await farm.admin.call(taskEvents, { task_id, after: after + 1, wait_seconds: 20 })).toMatchObject({
@@ -77,7 +77,7 @@ describe('the operations of people', () => {
 
 /** The controller's own sweep prepares it. */
 function running(task_id: string) {
-  return waitUntil(async () => (await farm.admin.call(taskGet, { task_id })).status === 'running', {
+  return waitUntil(async () => (await farm.admin.call(taskOverview, { task_id })).status === 'running', {
     what: 'the Task runs',
   });
 }

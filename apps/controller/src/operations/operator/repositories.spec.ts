@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { headers, jobClaim, objectPaths, repoAdd, repoList, taskGet, workflowImport } from '#contracts';
+import { headers, jobClaim, objectPaths, repoAdd, repoList, taskOverview, workflowImport } from '#contracts';
 import { aController, codeOf, type TestController } from '../../../../../test/support/a-controller.js';
 import { runCli } from '../../../../../test/support/answering-farm.js';
 import { anHttpsOrigin, type HttpsOrigin } from '../../../../../test/support/git-origin.js';
@@ -73,7 +73,7 @@ describe('repositories, from the command line to the worker', () => {
       'Do it.',
     ]);
     const { task_id } = JSON.parse(started.stdout);
-    await waitUntil(async () => (await farm.admin.call(taskGet, { task_id })).status === 'running', {
+    await waitUntil(async () => (await farm.admin.call(taskOverview, { task_id })).status === 'running', {
       what: 'the Task runs',
     });
 

@@ -5,7 +5,7 @@ export const taskGetOperation = operation(
   taskGet,
   { catalogue: 'operator', class: 'read', ceiling: 'on' },
   {
-    prepare: ({ task_id }, { services }) => services.teams.tasks.prepareView(task_id),
+    prepare: (input, { services }) => services.teams.tasks.prepareView(input),
     run: (input, prepared, { services }, tx) => services.teams.tasks.get(tx, input, prepared),
   },
 );

@@ -38,7 +38,9 @@ const request = (request_id: string, items: readonly object[], status = 'open') 
   member: { id: 'lead', name: 'Lead' },
   summary: 'I need to know.',
   items,
+  items_total: items.length,
   files: [],
+  files_total: 0,
   opened_at: '2026-01-01T00:00:00Z',
   due_at: '2026-01-02T00:00:00Z',
   default_behavior: 'go \u001b[2Jleft',
@@ -53,6 +55,7 @@ const request = (request_id: string, items: readonly object[], status = 'open') 
       : [],
 });
 const view = (human_requests: readonly object[]) => ({
+  selection: 'overview',
   task_id: task,
   title: 'Walk',
   prompt_excerpt: 'Walk.',
@@ -72,6 +75,8 @@ const view = (human_requests: readonly object[]) => ({
   result: null,
   rescues: [],
   activities: [],
+  totals: { team: 0, attention: 0, human_requests: 0, command_runs: 0, rescues: 0, activities: 0 },
+  truncated: [],
 });
 
 /** A farm whose Task asks this, and what it was answered. */

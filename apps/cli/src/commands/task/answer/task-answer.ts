@@ -7,12 +7,14 @@ import {
   humanRequestRespond,
   type InputOf,
   type TaskView,
-  taskGet,
+  taskOverview,
 } from '#contracts';
 import { argumentFields } from '../../../arguments/fields.js';
 import { readInput } from '../../../arguments/read-input.js';
+import type { FarmClient } from '../../../client/farm-client.js';
 import { type CommandRun, commandAt, type Frame, runs } from '../../frame.js';
 import { readDocument } from '../../read-document.js';
+import { fetchRequest, wholeTask } from '../whole-task.js';
 import { askItems, typedAt } from './ask-items.js';
 import { drawRequest } from './draw-request.js';
 import { type AnswerFlags, flagResponses } from './flag-responses.js';
@@ -36,11 +38,11 @@ export function addTaskAnswer(program: Command, frame: Frame): void {
   runs<Flags>(command, frame, async (run, flags, [taskId, requestId]) => {
     const { screen, surroundings } = run;
     const { signal } = surroundings;
-    const asked = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
+    const asked = readInput(taskOverview, argumentFields(taskOverview), { task_id: taskId }, undefined);
     const document = await readDocument(flags.input, surroundings);
     const client = await run.client();
-    const view = await client.call(taskGet, asked, { signal });
-    const request = await requestOf(run, view, requestId);
+    const view = await client.call(taskOverview, asked, { signal });
+    const request = await requestOf(run, await wholeTask(client, view, signal), requestId, client);
     const input = await answerOf(run, request, flags, document);
     const action = request.actions.find(({ kind }) => kind === input.kind);
     if (action === undefined) throw notOpen(request);
@@ -57,10 +59,19 @@ export function addTaskAnswer(program: Command, frame: Frame): void {
 
 const repeated = (value: string, all: readonly string[] = []) => [...all, value];
 
-async function requestOf(run: CommandRun, view: TaskView, named: string | undefined): Promise<HumanRequestView> {
+async function requestOf(
+  run: CommandRun,
+  view: TaskView,
+  named: string | undefined,
+  client: FarmClient,
+): Promise<HumanRequestView> {
   const open = view.human_requests.filter(({ status }) => status === 'open');
   if (named !== undefined) {
-    const found = view.human_requests.find(({ request_id }) => request_id === named);
+    const found =
+      view.human_requests.find(({ request_id }) => request_id === named) ??
+      (view.totals.human_requests > view.human_requests.length
+        ? await fetchRequest(client, view.task_id, named, run.surroundings.signal)
+        : undefined);
     if (!found) throw new FarmError('not_found', 'This Task has no such request.', { hint: seeTask(view) });
     if (found.status !== 'open') throw notOpen(found);
     return found;

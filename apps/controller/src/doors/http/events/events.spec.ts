@@ -5,8 +5,9 @@ import {
   loginPaths,
   personDisable,
   personSetRole,
+  TaskView,
   taskEvents,
-  taskGet,
+  taskOverview,
   taskStart,
   workflowImport,
 } from '#contracts';
@@ -77,7 +78,9 @@ const seqs = (stream: Stream) => stream.items.map(({ data }) => data.seq);
 
 async function aTask(): Promise<{ task: string; head: number }> {
   const { task_id } = await farm.admin.call(taskStart, { workflow_id: 'solo', prompt: 'Wait.' });
-  await waitUntil(async () => (await farm.admin.call(taskGet, { task_id })).status === 'running', { what: 'it runs' });
+  await waitUntil(async () => (await farm.admin.call(taskOverview, { task_id })).status === 'running', {
+    what: 'it runs',
+  });
   return { task: task_id, head: await headOf(task_id) };
 }
 const headOf = async (task_id: string) => (await farm.admin.call(taskEvents, { task_id })).events.at(-1)?.seq ?? 0;
@@ -86,7 +89,7 @@ async function control(task_id: string, kind: string, tx?: Promise<void>): Promi
   await farm.controller.services.database.transaction(async (within) => {
     await tx;
     const { tasks } = farm.controller.services.teams;
-    const view = await tasks.get(within, { task_id }, { files_changed: [], files_changed_total: 0 });
+    const view = TaskView.parse(await tasks.get(within, { task_id }, { files_changed: [], files_changed_total: 0 }));
     const action_id = view.actions.find((action) => action.kind === kind)?.id ?? 'none';
     await tasks.control(within, { principal: farm.admin.id }, { task_id, action_id });
   });

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import { taskGet, taskSearch } from '#contracts';
+import { taskSearch } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
 import { drawAnswer } from '../../output/draw-answer.js';
 import { commandAt, type Frame, runs } from '../frame.js';
-import { drawTask } from './draw-task.js';
 
 /** `task list`: what `task_search` answers. */
 export function addTaskList(program: Command, frame: Frame): void {
@@ -32,15 +31,5 @@ export function addTaskList(program: Command, frame: Frame): void {
       'ended_at',
     ];
     run.screen.show(drawAnswer(answer, run.screen.paint, columns));
-  });
-}
-
-export function addTaskGet(program: Command, frame: Frame): void {
-  const command = commandAt(program, ['task', 'get']).description(taskGet.summary).argument('<task_id>');
-  runs(command, frame, async (run, _options, [taskId]) => {
-    const input = readInput(taskGet, argumentFields(taskGet), { task_id: taskId }, undefined);
-    const view = await (await run.client()).call(taskGet, input, { signal: run.surroundings.signal });
-    run.screen.answer(view);
-    run.screen.show(drawTask(view, run.screen.paint));
   });
 }
