@@ -53,6 +53,15 @@ describe('the command line', () => {
       expect(ran.stdout).toContain(group);
   });
 
+  it('says in help of each argument what it is, what it may be and what holds without it', async () => {
+    const words = async (...command: string[]) => (await runCli([...command, '--help'])).stdout.replaceAll(/\s+/g, ' ');
+    const list = await words('approval', 'list');
+    expect(list).toContain('--state <text> only those in this state (default: pending) (choices: "pending",');
+    expect(list).toContain('--limit <number> entries of a page (default: 50)');
+    expect(await words('workflow', 'draft-edit')).toContain('only there: operation (the one change)');
+    expect(await words('quota', 'set')).toMatch(/ max leases at once; [^(]+ \(required, `none` for no value\)/);
+  });
+
   it('ends with 7 and says how to start the farm when none was started or none answers', async () => {
     const never = await runCli(['status', '--json']);
     expect(never.exit).toBe(7);

@@ -22,6 +22,7 @@ import { addWorkflowImport } from './commands/workflow-import.js';
 import { addWorkflowSchema } from './commands/workflow-schema.js';
 import { failureOf, tellFailure } from './output/failure.js';
 import { openScreen, type Surroundings } from './output/screen.js';
+import { plainText } from './output/terminal-text.js';
 import { productVersion } from './product-version.js';
 
 const usageExit = 2;
@@ -54,7 +55,11 @@ function buildProgram(frame: Frame): Command {
     .description('Runs coding agents on your own machines as one farm.')
     .version(productVersion())
     .exitOverride()
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    // Help holds words of plugins, too.
+    .configureOutput({
+      writeOut: (text) => stdout.write(plainText(text)),
+      writeErr: (text) => stderr.write(plainText(text)),
+    })
     .showHelpAfterError('Add --help to see what there is.')
     .helpCommand(false)
     // A group such as `worker` has options of its own: what stands behind a subcommand is the subcommand's.

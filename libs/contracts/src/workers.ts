@@ -108,7 +108,12 @@ export const quotaSet = contract({
       .max(128)
       .regex(/^(global|(worker|account|workflow|limit):[a-z0-9][a-z0-9_.:/-]*)$/)
       .describe('global, worker:<id>, account:<name>, workflow:<id> or limit:<name>'),
-    max: z.int().min(0).max(1_000_000).nullable().describe('leases at once; 0 stops all, null lifts the limit'),
+    max: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .nullable()
+      .describe('leases at once; with 0 nothing new starts, null lifts the limit'),
   }),
   output: z.strictObject({ name: z.string(), max: z.int().nullable() }),
   positional: ['name', 'max'],

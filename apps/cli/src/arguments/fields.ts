@@ -4,6 +4,8 @@ import type { Contract } from '#contracts';
 /** One input field as the command line takes it. Fields of another shape come with `--input`. */
 export interface ArgumentField {
   readonly name: string;
+  /** What it is, in the contract's words. */
+  readonly about: string;
   /** `--task-id` without the hyphens in front; positional fields go without a flag. */
   readonly flag: string;
   readonly shape: 'text' | 'number' | 'boolean' | 'list';
@@ -11,11 +13,18 @@ export interface ArgumentField {
   /** The word `none` stands for null. */
   readonly nullable: boolean;
   readonly required: boolean;
+  /** What the farm takes where nothing is given, if it is a word or a number. */
+  readonly preset?: string | number;
 }
+
+/** One that fits in no word. */
+export type DocumentField = Pick<ArgumentField, 'name' | 'about'>;
 
 const Type = z.union([z.string(), z.array(z.string())]);
 const Shape = z.looseObject({
   type: Type.optional(),
+  description: z.string().default(''),
+  default: z.unknown().optional(),
   enum: z.array(z.string()).optional(),
   items: z.looseObject({ type: Type.optional(), enum: z.array(z.string()).optional() }).optional(),
   anyOf: z.array(z.looseObject({ type: Type.optional() })).optional(),
@@ -32,14 +41,17 @@ export function argumentFields(contract: Pick<Contract, 'input'>): readonly Argu
   return Object.entries(properties).flatMap(([name, property]) => {
     const shape = shapeOf(property);
     if (shape === undefined) return [];
-    return [{ name, flag: name.replaceAll('_', '-'), required: required.includes(name), ...shape }];
+    const { description: about, default: preset } = property;
+    const isWord = typeof preset === 'string' || typeof preset === 'number';
+    const field = { name, about, flag: name.replaceAll('_', '-'), required: required.includes(name), ...shape };
+    return [{ ...field, ...(isWord && { preset }) }];
   });
 }
 
 /** The fields that fit in no word: they come with `--input` alone. */
-export function documentFields(contract: Pick<Contract, 'input'>): readonly string[] {
+export function documentFields(contract: Pick<Contract, 'input'>): readonly DocumentField[] {
   return Object.entries(documentOf(contract).properties).flatMap(([name, property]) =>
-    shapeOf(property) === undefined ? [name] : [],
+    shapeOf(property) === undefined ? [{ name, about: property.description }] : [],
   );
 }
 

@@ -12,12 +12,12 @@ const everything = contract({
       .string()
       .transform((text) => text.trim())
       .pipe(z.string().max(8)),
-    size: z.int().max(9).default(3),
+    size: z.int().max(9).default(3).describe('how big it is'),
     colour: z.enum(['red', 'blue']).optional(),
     tags: z.array(z.string()).default([]),
     loud: z.boolean().default(false),
     until: z.number().nullable().optional(),
-    deep: z.strictObject({ er: z.string() }).optional(),
+    deep: z.strictObject({ er: z.string() }).optional().describe('what lies below'),
   }),
   output: z.strictObject({}),
   positional: ['name'],
@@ -42,7 +42,7 @@ describe('arguments from a schema', () => {
       ['loud', 'boolean', false, false],
       ['until', 'number', false, true],
     ]);
-    expect(documentFields(everything)).toEqual(['deep']);
+    expect(documentFields(everything)).toEqual([{ name: 'deep', about: 'what lies below' }]);
     expect(fields.find(({ name }) => name === 'colour')?.choices).toEqual(['red', 'blue']);
     expect(argumentFields(workerInvite).map(({ flag }) => flag)).toEqual([
       'pool',
@@ -50,6 +50,17 @@ describe('arguments from a schema', () => {
       'labels',
       'slots',
       'name',
+    ]);
+  });
+
+  it('takes over what the schema says of a field, and which word the farm takes where none is given', () => {
+    expect(fields.map(({ name, about, preset }) => [name, about, preset])).toEqual([
+      ['name', '', undefined],
+      ['size', 'how big it is', 3],
+      ['colour', '', undefined],
+      ['tags', '', undefined],
+      ['loud', '', undefined],
+      ['until', '', undefined],
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import { commandWords } from '../arguments/command-words.js';
-import { type ArgumentField, argumentFields, documentFields } from '../arguments/fields.js';
+import { type ArgumentField, argumentFields, type DocumentField, documentFields } from '../arguments/fields.js';
 import { readInput } from '../arguments/read-input.js';
 import { type CatalogueEntry, catalogue } from '../catalogue.js';
 import { drawAnswer } from '../output/draw-answer.js';
@@ -52,20 +52,23 @@ function argumentOf(field: ArgumentField): Argument {
   return choices === undefined ? argument : argument.choices(orNone(choices, nullable));
 }
 
-function aboutInput(others: readonly string[]): string {
-  const only = others.length === 0 ? '' : `; only there: ${others.join(', ')}`;
-  return `the whole input as JSON from a file, or \`-\` for stdin${only}`;
+function aboutInput(others: readonly DocumentField[]): string {
+  const only = others.map(({ name, about }) => (about === '' ? name : `${name} (${about})`)).join(', ');
+  return `the whole input as JSON from a file, or \`-\` for stdin${only === '' ? '' : `; only there: ${only}`}`;
 }
 
 const orNone = (choices: readonly string[], nullable: boolean) => (nullable ? [...choices, 'none'] : [...choices]);
 
 function aboutOf(field: ArgumentField): string {
-  const parts = [
+  const notes = [
     field.required ? 'required' : '',
     field.shape === 'list' ? 'repeatable' : '',
     field.nullable ? '`none` for no value' : '',
-  ];
-  return parts.filter((part) => part !== '').join(', ');
+    field.preset === undefined ? '' : `default: ${field.preset}`,
+  ].filter((note) => note !== '');
+  const { about } = field;
+  if (about === '' || notes.length === 0) return about || notes.join(', ');
+  return `${about} (${notes.join(', ')})`;
 }
 
 function optionOf(field: ArgumentField): Option {

@@ -10,7 +10,10 @@ afterEach(async () => {
 const input_schema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
-  properties: { title: { type: 'string' }, parts: { type: 'array', items: { type: 'string' } } },
+  properties: {
+    title: { type: 'string', description: 'what it is called\u001b[2J' },
+    parts: { type: 'array', items: { type: 'string' } },
+  },
   required: ['title'],
   additionalProperties: false,
 };
@@ -42,6 +45,12 @@ describe('commands of a plugin', () => {
     const ran = await run('my-notes', 'fetch-new', '--title', 't', '--parts', 'a', '--parts', 'b', '--json');
     expect([ran.exit, JSON.parse(ran.stdout)]).toEqual([0, { text: 'done' }]);
     expect(sent()).toEqual([{ input: { title: 't', parts: ['a', 'b'] } }]);
+  });
+
+  it('say in help what the plugin says of their arguments, and nothing that a terminal obeys', async () => {
+    const { stdout } = await run('my-notes', 'put', '--help');
+    expect(stdout).toMatch(/--title <text> +what it is called.*\(required\)/);
+    expect(stdout).not.toContain('\u001b');
   });
 
   it('A6.1 ask for --yes where they change something', async () => {
