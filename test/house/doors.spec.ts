@@ -20,6 +20,7 @@ describe('the doors', () => {
     expect(callers.map((file) => file.split('/').at(-1)).sort()).toEqual([
       'call-tool.ts',
       'event-routes.ts',
+      'link-routes.ts',
       'operation-routes.ts',
     ]);
   });

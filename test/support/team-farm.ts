@@ -344,7 +344,7 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
     });
     const queue: Queue = openQueue({
       database,
-      kinds: [teams.dispatchKind, teams.commandRunKind],
+      kinds: [teams.dispatchKind, teams.commandRunKind, teams.webhookKind],
       leaseMs: leaseTime,
       mintJobToken: () => 'token',
     });

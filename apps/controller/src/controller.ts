@@ -87,6 +87,7 @@ export async function startController(
   const sweeps = startSweeps({ services, door, onFault });
   services.preparing.listen(() => sweeps.ringTeams());
   services.joining.listen(() => sweeps.ringJoins());
+  services.delivering.listen(() => sweeps.ringWebhooks());
   log.info({ url, farm_id: farmId, fingerprint: identity.fingerprint }, 'the controller listens');
   const close = async (): Promise<void> => {
     door.closed();

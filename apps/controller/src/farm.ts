@@ -12,7 +12,7 @@ import {
   openFarmKeys,
   type Registry,
 } from '#gate';
-import { openQueue, type Queue } from '#jobs';
+import { controllerPool, openQueue, type Queue } from '#jobs';
 import {
   type Bell,
   beginGeneration,
@@ -65,6 +65,8 @@ export interface Services {
   readonly preparing: Wake;
   /** A Wave waits to be joined. */
   readonly joining: Wake;
+  /** A message waits to be sent. */
+  readonly delivering: Wake;
   readonly address: Address;
   /** What of the configuration was skipped at the start. */
   readonly warnings: string[];
@@ -120,6 +122,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
   const ringer = new Ringer({ bell, claims, liveWorkers: () => identity.workers.live(database) });
   const preparing = new Wake();
   const joining = new Wake();
+  const delivering = new Wake();
   const teams = openTeams({
     database,
     objects,
@@ -135,14 +138,16 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     },
     onPreparing: preparing.ring,
     onSettled: joining.ring,
+    onDelivered: delivering.ring,
+    publicUrl: () => address.publicUrl,
     onTrouble: (error, task) =>
       log.error({ err: error, task }, 'a sweep could not see to this Task; the next one tries again'),
   });
   const queue: Queue = openQueue({
     database,
-    kinds: [teams.dispatchKind, teams.commandRunKind],
+    kinds: [teams.dispatchKind, teams.commandRunKind, teams.webhookKind],
     leaseMs: settings.leaseMs,
-    ring: ringer.ring,
+    ring: (job) => (job.pool === controllerPool ? delivering.ring() : ringer.ring(job)),
     mintJobToken: (lease) => identity.mintJobToken(lease),
   });
   return {
@@ -165,6 +170,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     audit: new AuditLog({ database, key: keys.audit, folder: keysFolder }),
     preparing,
     joining,
+    delivering,
     address,
     warnings: [...settings.configuration.warnings],
   };

@@ -19,6 +19,7 @@ import {
   teamsMigration,
   teamWorkMigration,
   usageMigration,
+  webhooksMigration,
   workflowDraftsMigration,
 } from '#teams';
 
@@ -45,4 +46,5 @@ export const migrations: readonly Migration[] = [
   teamWorkMigration,
   lanesMigration,
   deviceNetworksMigration,
+  webhooksMigration,
 ];

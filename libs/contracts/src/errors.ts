@@ -74,6 +74,9 @@ export const errorCodes = {
   capture_failed: code('admin', 500, 1, 'The workspace can not be captured'),
   isolation_unavailable: code('admin', 409, 7, 'The machine can not give the isolation that is required'),
   disk_full: code('admin', 507, 7, 'The disk is full'),
+  // webhooks
+  webhook_refused: code('caller', 422, 2, 'The URL is not one that the farm calls'),
+  webhook_failed: code('admin', 502, 7, 'The receiver of the webhook did not take the message'),
   // workflows
   invalid_workflow: code('caller', 422, 2, 'The workflow document does not hold'),
   // the farm

@@ -138,31 +138,49 @@ export const HumanRequestView = z.strictObject({
 });
 export type HumanRequestView = z.output<typeof HumanRequestView>;
 
+const answerOfView = {
+  request_id: z.uuid().describe('id of the request, as task_get shows it'),
+  /** Other facts, no answer (I16). */
+  action_id: storable(64).describe('id of the action of the request, as task_get showed it with what is answered'),
+  input: z
+    .discriminatedUnion('kind', [
+      z.strictObject({
+        kind: z.literal('answer').describe('here is the answer'),
+        item_responses: z.array(ItemResponse).min(1).max(limits.humanItems).describe('one for each question'),
+      }),
+      z.strictObject({ kind: z.literal('cancel').describe('there will be no answer') }),
+    ])
+    .describe('the answer, or that there will be none'),
+} as const;
+
+const Answered = z.strictObject({
+  request_id: z.uuid(),
+  status: z.enum(['answered', 'cancelled']),
+  /** True: the Task is paused, and the member goes on after Resume (I14). */
+  continuation_pending: z.boolean(),
+});
+
 export const humanRequestRespond = contract({
   name: 'human_request_respond',
   group: 'human_request',
   summary: 'Answer what a member asks, or say that there will be no answer.',
-  input: z.strictObject({
-    task_id: TaskId,
-    request_id: z.uuid().describe('id of the request, as task_get shows it'),
-    /** Other facts, no answer (I16). */
-    action_id: storable(64).describe('id of the action of the request, as task_get showed it with what is answered'),
-    input: z
-      .discriminatedUnion('kind', [
-        z.strictObject({
-          kind: z.literal('answer').describe('here is the answer'),
-          item_responses: z.array(ItemResponse).min(1).max(limits.humanItems).describe('one for each question'),
-        }),
-        z.strictObject({ kind: z.literal('cancel').describe('there will be no answer') }),
-      ])
-      .describe('the answer, or that there will be none'),
-  }),
-  output: z.strictObject({
-    request_id: z.uuid(),
-    status: z.enum(['answered', 'cancelled']),
-    /** True: the Task is paused, and the member goes on after Resume (I14). */
-    continuation_pending: z.boolean(),
-  }),
+  input: z.strictObject({ task_id: TaskId, ...answerOfView }),
+  output: Answered,
   errors: ['not_found', 'conflict', 'invalid_input'],
   positional: ['task_id', 'request_id'],
+});
+
+/** Secret of the link in a message: 32 bytes. The farm keeps its hash. */
+export const LinkTicket = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
+
+/** Where a link leads: this, and its ticket. */
+export const requestLinkPath = '/r';
+
+export const humanRequestAnswerLink = contract({
+  name: 'human_request_answer_link',
+  group: 'human_request',
+  summary: 'Answer what a member asks by the link of a message. The link is used up; an approval also needs a login.',
+  input: z.strictObject({ ticket: LinkTicket.describe('what stands behind /r/ in the link'), ...answerOfView }),
+  output: Answered,
+  errors: ['ticket_invalid', 'unauthenticated', 'not_found', 'conflict', 'invalid_input'],
 });

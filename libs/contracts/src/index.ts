@@ -48,9 +48,12 @@ export {
   HumanRequestInput,
   HumanRequestView,
   HumanResolution,
+  humanRequestAnswerLink,
   humanRequestRespond,
   ItemResponse,
+  LinkTicket,
   openHumanRequest,
+  requestLinkPath,
 } from './human-requests.js';
 export {
   Challenge,
@@ -240,6 +243,15 @@ export {
   utf8Length,
 } from './text.js';
 export { Budget, TaskUsage } from './usage.js';
+export {
+  WebhookEvent,
+  WebhookName,
+  WebhookView,
+  webhookAdd,
+  webhookList,
+  webhookRemove,
+  webhookTest,
+} from './webhooks.js';
 export {
   AccountView,
   accountList,

@@ -17,10 +17,11 @@ export type JobState = z.output<typeof JobState>;
 export const JobPhase = z.enum(['preparing', 'started', 'capturing', 'uploading']);
 export type JobPhase = z.output<typeof JobPhase>;
 
-/** Kinds that only workers may claim (H37); agents may be given any other. */
+/** Agents may be given any kind but the reserved ones. */
 export const JobKind = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 
-const reservedKinds: readonly string[] = ['dispatch', 'command_run'];
+/** Kinds that only workers may claim, and one that is the controllers' own (H37, H16). */
+const reservedKinds: readonly string[] = ['dispatch', 'command_run', 'webhook'];
 
 export function isReservedKind(kind: string): boolean {
   return reservedKinds.includes(kind);

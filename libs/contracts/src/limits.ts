@@ -276,4 +276,22 @@ export const limits = {
   /** A diff that is answered and not downloaded. */
   diffBytes: 1024 * 1024,
   pullRequestBytes: 64 * 1024,
+  // webhooks
+  webhooks: 50,
+  webhookUrl: 2048,
+  /** One delivery, from the name server's answer to the receiver's. */
+  webhookTimeoutMs: 10_000,
+  /** Of what a receiver says when it refuses. */
+  webhookExcerptBytes: 256,
+  /** Deliveries that one controller has under way. */
+  webhooksAtOnce: 16,
+  /** About eighteen hours with the pauses between them; then a delivery is dead. */
+  webhookTries: 15,
+  /** Pause after the first try, doubled each time, and the longest one. Wall time. */
+  webhookPauseMs: 5_000,
+  webhookPauseMostMs: 4 * 3_600_000,
+  /** What was delivered or taken back is forgotten after so long. */
+  webhookKeptMs: 7 * 86_400_000,
+  /** How long the link of a message answers its request, unless that is due before. */
+  requestLinkSeconds: 7 * 86_400,
 } as const;

@@ -1,3 +1,4 @@
+export { controllerPool } from './controller-pool.js';
 export type { Beat, Claimer, Holder, JobEnd, JobRow, LeaseFence, Machine, NewJob, Ring, SignalOutcome } from './job.js';
 export type { JobFailure, Kind, LossReason, Next } from './kind.js';
 export { queueMigration } from './migrations/0003-queue.js';

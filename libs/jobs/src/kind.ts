@@ -2,12 +2,12 @@ import type { FailReason } from '#contracts';
 import type { Transaction } from '#store';
 import type { Beat, JobEnd, JobRow, SignalOutcome } from './job.js';
 
-/** Where a job goes when a lease ends without a result. */
+/** Where a job goes when a lease ends without a result. `spent`: one of its tries is. */
 export type Next =
-  | { readonly next: 'queue'; readonly afterMs?: number; readonly note?: string }
-  /** Waits until its scope is released (D8). */
-  | { readonly next: 'hold'; readonly note?: string }
-  | { readonly next: 'done' | 'dead' | 'cancelled'; readonly note?: string };
+  | { readonly next: 'queue'; readonly afterMs?: number; readonly note?: string; readonly spent?: true }
+  /** Waits until its scope is released (D8), or it alone. */
+  | { readonly next: 'hold'; readonly note?: string; readonly spent?: true }
+  | { readonly next: 'done' | 'dead' | 'cancelled'; readonly note?: string; readonly spent?: true };
 
 export interface JobFailure {
   readonly reason: FailReason;

@@ -40,7 +40,7 @@ export async function leave(
     after_ms: afterMs,
     note: next.note ?? null,
     how: leaving.how,
-    tries: leaving.tries ?? 0,
+    tries: leaving.tries ?? (next.spent ? 1 : 0),
     start_attempts: leaving.startAttempts ?? 0,
     exclude: leaving.exclude ?? null,
     hash: leaving.hash ?? null,

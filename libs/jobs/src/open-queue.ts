@@ -3,13 +3,14 @@ import { useAccount } from './account.js';
 import { claim, claimTogether } from './claim.js';
 import { complete, completeTogether, prepareCompletion } from './complete.js';
 import type { QueueContext } from './context.js';
+import { controllerPool } from './controller-pool.js';
 import { fail } from './fail.js';
 import { heartbeat } from './heartbeat.js';
 import { list } from './list.js';
 import { cancel, lockJob, redrive, requeue } from './operate.js';
 import type { Queue, QueueOptions } from './queue.js';
 import { releaseHolder } from './release.js';
-import { close, dropPreference, endJob, endQueued, flagEnd, hold, release, unflagPause } from './scope.js';
+import { close, dropPreference, endJob, endQueued, flagEnd, hold, release, releaseJobs, unflagPause } from './scope.js';
 import { signal } from './signal.js';
 import { accountSql } from './sql/account.js';
 import { leaseSql } from './sql/lease.js';
@@ -55,6 +56,7 @@ export function openQueue(options: QueueOptions): Queue {
     dropPreference: (tx, job) => dropPreference(context, tx, job),
     hold,
     release: (tx, scope) => release(context, tx, scope),
+    releaseJobs: (tx, jobs) => releaseJobs(context, tx, jobs),
     signal: (tx, job, given) => signal(context, tx, job, given),
     async tellAgain(tx, job_id) {
       await tx.run(leaseSql.tellAgain, { job_id });
@@ -69,6 +71,8 @@ export function openQueue(options: QueueOptions): Queue {
     redrive: (tx, job) => redrive(context, tx, job),
     list,
     counts: async (queries) => (await queries.first(queueSql.counts)) ?? { queued: 0, held: 0, leased: 0, dead: 0 },
+    leasedByMachines: async (queries) =>
+      (await queries.first(queueSql.leasedByMachines, { own: controllerPool }))?.count ?? 0,
     async setLimit(tx, name, max) {
       await tx.run(queueSql.setLimit, { name, max });
     },

@@ -69,6 +69,7 @@ function notResumable(detail: string, hint?: string): FarmError {
 
 function hintFor(job: JobRow): string | undefined {
   if (job.state === 'dead') return 'Give it another life: longshore queue redrive <job>';
-  if (job.state === 'held') return 'It waits for its Task: longshore task resume <task>';
+  if (job.state === 'held')
+    return job.scope === null ? 'It waits for its next try.' : 'It waits for its Task: longshore task resume <task>';
   return undefined;
 }

@@ -101,6 +101,10 @@ export interface Swept {
  * they lock the scope first by its kind, which the caller may have done already.
  */
 export interface Queue {
+  /** Held jobs that belong to no scope can be claimed again; the others among these stay as they are. */
+  releaseJobs(tx: Transaction, jobs: readonly string[]): Promise<void>;
+  /** Leases of machines and agents: what farm time could take from somebody who can not be heard (D25). */
+  leasedByMachines(queries: Queries): Promise<number>;
   /** Queues a job, or holds it. Errors: `too_large`. */
   submit(tx: Transaction, job: NewJob): Promise<void>;
 

@@ -37,6 +37,10 @@ export async function release(context: QueueContext, tx: Transaction, scope: str
   return ids(freed);
 }
 
+export async function releaseJobs(context: QueueContext, tx: Transaction, jobs: readonly string[]): Promise<void> {
+  for (const job of await tx.all(queueSql.releaseJobs, { jobs })) ringLater(context, tx, job);
+}
+
 export async function close(
   context: QueueContext,
   tx: Transaction,

@@ -1,5 +1,6 @@
 import { limits } from '#contracts';
 import type { Queries } from '#store';
+import { controllerPool } from './controller-pool.js';
 import type { Machine } from './job.js';
 import type { Stranded } from './queue.js';
 import { sweepSql } from './sql/sweep.js';
@@ -16,7 +17,8 @@ interface Wanted {
  * jobs are read only of those that nobody fits, and where some machines are excluded.
  */
 export async function waitingWithoutMachine(queries: Queries, live: readonly Machine[]): Promise<readonly Stranded[]> {
-  const classes = new Map((await queries.all(sweepSql.classes)).map((row) => [row.class, row]));
+  const asked = (await queries.all(sweepSql.classes)).filter(({ pool }) => pool !== controllerPool);
+  const classes = new Map(asked.map((row) => [row.class, row]));
   const fitting = new Map(
     [...classes].map(([name, wanted]) => [name, live.filter((machine) => fits(machine, wanted))]),
   );

@@ -7,6 +7,7 @@ import type {
   commandRunOutputRead,
   delegate,
   getCurrentContext,
+  humanRequestAnswerLink,
   humanRequestRespond,
   InputOf,
   OutputOf,
@@ -30,6 +31,8 @@ import type {
   taskSearch,
   taskStart,
   updateChild,
+  webhookAdd,
+  webhookList,
   workflowAuthoringOptions,
   workflowDraftCreate,
   workflowDraftDiscard,
@@ -43,13 +46,16 @@ import type {
   workflowSearch,
 } from '#contracts';
 import type { Kind, Machine } from '#jobs';
-import type { Transaction } from '#store';
+import type { Queries, Transaction } from '#store';
+import type { LinkBearer } from './human-request/answer-link.js';
+import type { LinkLook } from './human-request/look-by-link.js';
 import type { Pusher } from './out/push-task.js';
 import type { PolicyView } from './policy/keep-policy.js';
 import type { Roads } from './roads/roads.js';
 import type { Registrar } from './source/add-repository.js';
 import type { AskedOrigin } from './source/check-repository.js';
 import type { SourceUrl } from './source/source-url.js';
+import type { WebhookUrl } from './webhook/judge-url.js';
 
 /** Who acts on a Task from outside the team. */
 export interface Actor {
@@ -87,6 +93,8 @@ export interface Teams {
   readonly dispatchKind: Kind;
   /** The rules of the jobs of kind `command_run`: for the queue. */
   readonly commandRunKind: Kind;
+  /** The rules of the jobs of kind `webhook`: for the queue. */
+  readonly webhookKind: Kind;
   readonly roads: Roads;
   readonly workflows: {
     /** At a controller's start. */
@@ -202,6 +210,33 @@ export interface Teams {
       input: InputOf<typeof humanRequestRespond>,
     ): Promise<OutputOf<typeof humanRequestRespond>>;
     previewResponse(tx: Transaction, input: InputOf<typeof humanRequestRespond>): Promise<Preview>;
+    /** Changes nothing, however often a link is opened. */
+    look(queries: Queries, ticket: string): Promise<LinkLook>;
+    /** @throws ticket_invalid, unauthenticated, not_found, conflict, invalid_input */
+    answerByLink(
+      tx: Transaction,
+      bearer: LinkBearer,
+      input: InputOf<typeof humanRequestAnswerLink>,
+    ): Promise<OutputOf<typeof humanRequestAnswerLink>>;
+  };
+  /** Who is told of what happens (H16, H44). */
+  readonly webhooks: {
+    /** Network, outside any transaction: whether the farm may call the URL. @throws webhook_refused */
+    prepareAdd(input: InputOf<typeof webhookAdd>): Promise<WebhookUrl>;
+    /** @throws conflict */
+    add(
+      tx: Transaction,
+      actor: Actor,
+      input: InputOf<typeof webhookAdd>,
+      url: WebhookUrl,
+    ): Promise<OutputOf<typeof webhookAdd>>;
+    list(tx: Transaction): Promise<OutputOf<typeof webhookList>>;
+    lock(tx: Transaction, name: string): Promise<void>;
+    previewRemoval(tx: Transaction, name: string): Promise<Preview>;
+    /** @throws not_found */
+    remove(tx: Transaction, name: string): Promise<void>;
+    /** Network, outside any transaction, for ten seconds at most. @throws not_found, webhook_refused, webhook_failed */
+    test(name: string, signal: AbortSignal): Promise<number>;
   };
   readonly commands: {
     /** @throws not_found */
@@ -251,11 +286,15 @@ export interface Teams {
     noteMissingMachines(live: readonly Machine[]): Promise<void>;
     /** Waiting jobs go under an account that can run them; answers the jobs that were moved. */
     placeAccounts(): Promise<readonly string[]>;
+    /** Sends the messages that are due. Waits for what it began, a sweep's time by default. Answers how many it began. */
+    deliverWebhooks(atMostMs?: number): Promise<number>;
+    /** Deliveries and links that nobody asks for any more. */
+    forgetDeliveries(): Promise<void>;
     /** Uploads of an hour ago that no Task names. Answers how many. */
     expireSources(): Promise<number>;
     /** Mirrors that no Task used for two weeks. Answers how many. */
     expireMirrors(): Promise<number>;
   };
-  /** Breaks off what waits for an origin. After the sweeps have stopped. */
+  /** Breaks off what waits for an origin or a receiver. After the sweeps have stopped. */
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 export type { Machine } from './account/choose-account.js';
 export type { Actor, MemberCaller, PreparedView, Teams } from './api.js';
 export { type DispatchEnd, dispatchEnds, handoverEnds } from './dispatch/ends.js';
+export type { LinkLook } from './human-request/look-by-link.js';
 export { teamsMigration } from './migrations/0004-teams.js';
 export { repositoriesMigration } from './migrations/0005-repositories.js';
 export { usageMigration } from './migrations/0006-usage.js';
@@ -11,6 +12,7 @@ export { memberRunsMigration } from './migrations/0022-member-runs.js';
 export { workflowDraftsMigration } from './migrations/0023-workflow-drafts.js';
 export { steersMigration } from './migrations/0024-steers.js';
 export { teamWorkMigration } from './migrations/0025-team-work.js';
+export { webhooksMigration } from './migrations/0027-webhooks.js';
 export { openTeams } from './open-teams.js';
 export type { TeamParts } from './parts.js';
 export type { FileToSend, LeaseShown, Roads } from './roads/roads.js';

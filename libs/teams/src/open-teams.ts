@@ -7,7 +7,9 @@ import { freeRuns } from './command-run/free-runs.js';
 import { readOutput } from './command-run/read-output.js';
 import { getRun } from './command-run/view-runs.js';
 import { dispatchKind } from './dispatch/dispatch-kind.js';
+import { answerByLink } from './human-request/answer-link.js';
 import { expireRequests } from './human-request/expire-requests.js';
+import { lookByLink } from './human-request/look-by-link.js';
 import { previewResponse, respond } from './human-request/respond.js';
 import { askHuman } from './member/ask-human.js';
 import { delegateWork } from './member/delegate-work.js';
@@ -43,6 +45,13 @@ import { retestLanes } from './task/retest-lanes.js';
 import { searchTasks } from './task/search-tasks.js';
 import { previewStart, startTask } from './task/start-task.js';
 import { joinWaves } from './wave/join-waves.js';
+import { addWebhook, prepareWebhook } from './webhook/add-webhook.js';
+import { forgetDeliveries } from './webhook/forget-deliveries.js';
+import { listWebhooks } from './webhook/list-webhooks.js';
+import { lockWebhook, previewWebhookRemoval, removeWebhook } from './webhook/remove-webhook.js';
+import { testWebhook } from './webhook/test-webhook.js';
+import { WebhookCourier } from './webhook/webhook-courier.js';
+import { webhookKind } from './webhook/webhook-kind.js';
 import { readAuthoringOptions } from './workflow/authoring-options.js';
 import { beginDraft, lockBeginning, previewBeginning } from './workflow/begin-draft.js';
 import { importWorkflow, lockImport, previewImport, searchWorkflows } from './workflow/catalogue.js';
@@ -64,9 +73,11 @@ import { insertStarters } from './workflow/starters.js';
 /** The team runtime over its parts. Open the queue with `dispatchKind` next. */
 export function openTeams(parts: TeamParts): Teams {
   const preparation = new TaskPreparation(parts);
+  const courier = new WebhookCourier(parts);
   return {
     dispatchKind: dispatchKind(parts),
     commandRunKind: commandRunKind(parts),
+    webhookKind,
     roads: openRoads(parts),
     workflows: {
       insertStarters,
@@ -144,6 +155,19 @@ export function openTeams(parts: TeamParts): Teams {
     requests: {
       respond: (tx, actor, input) => respond(parts, tx, actor, input),
       previewResponse,
+      look: lookByLink,
+      answerByLink: (tx, bearer, input) => answerByLink(parts, tx, bearer, input),
+    },
+    webhooks: {
+      prepareAdd: (input) => prepareWebhook(parts, input),
+      add: (tx, actor, input, url) => addWebhook(parts, tx, actor, input, url),
+      list: listWebhooks,
+      async lock(tx, name) {
+        await lockWebhook(tx, name);
+      },
+      previewRemoval: previewWebhookRemoval,
+      remove: (tx, name) => removeWebhook(parts, tx, name),
+      test: (name, signal) => testWebhook(parts, name, signal),
     },
     commands: {
       get: getRun,
@@ -175,9 +199,13 @@ export function openTeams(parts: TeamParts): Teams {
       freeRuns: (takeWork) => freeRuns(parts, takeWork),
       noteMissingMachines: (live) => noteMissingMachines(parts, live),
       placeAccounts: async () => placeAccounts(parts, (await parts.machines?.(parts.database)) ?? []),
+      deliverWebhooks: (atMostMs = limits.sweepMs) => courier.look(atMostMs),
+      forgetDeliveries: () => forgetDeliveries(parts),
       expireSources: () => expireSources(parts),
       expireMirrors: () => expireMirrors(parts),
     },
-    close: () => preparation.close(),
+    async close() {
+      await Promise.all([preparation.close(), courier.close()]);
+    },
   };
 }

@@ -22,6 +22,10 @@ export interface TeamParts {
   readonly sources: SourceRules;
   /** Seals their credentials and secrets. */
   readonly vault: Vault;
+  /** Where people reach the farm; links of messages lead there. */
+  readonly publicUrl?: () => string | undefined;
+  /** A delivery is settled: another has room now. */
+  readonly onDelivered?: () => void;
   /** Called after the commit of a new or resumed Task that is still to be prepared. */
   readonly onPreparing?: (task: string) => void;
   /** Called after the commit with which the last child of a Wave reported: it can be joined. */

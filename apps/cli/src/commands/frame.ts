@@ -45,6 +45,7 @@ const groups: Readonly<Record<string, string>> = {
   person: 'The people of the farm and what they may do.',
   session: 'Where you are logged in.',
   'service-token': 'Tokens for scripts and MCP clients.',
+  webhook: 'Who is told of what happens here, by signed messages.',
   key: 'The keys that sign tokens.',
   plugin: 'Operations that others have written, in processes of their own.',
   mcp: 'How assistants that speak MCP find the farm.',

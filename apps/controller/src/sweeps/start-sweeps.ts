@@ -18,6 +18,8 @@ export interface Sweeps {
   ringTeams(): void;
   /** A Wave can be joined: look at once. */
   ringJoins(): void;
+  /** A message waits to be sent: look at once. */
+  ringWebhooks(): void;
   stop(): Promise<void>;
 }
 
@@ -45,6 +47,10 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
   const joinsLoop = loop('joins', limits.sweepMs, async () => {
     await teams.sweeps.joinWaves();
   });
+  // A loop of its own: receivers take their time.
+  const webhooksLoop = loop('webhooks', limits.sweepMs, async () => {
+    await teams.sweeps.deliverWebhooks(0);
+  });
   const loops = [
     // A loop of its own: no other sweep's trouble may stop farm time.
     loop('clock', limits.sweepMs, () => tick({ database, queue, door })),
@@ -59,9 +65,11 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
     }),
     teamsLoop,
     joinsLoop,
+    webhooksLoop,
     loop('upkeep', minuteMs, async () => {
       await teams.sweeps.expireSources();
       await teams.sweeps.expireMirrors();
+      await teams.sweeps.forgetDeliveries();
       await identity.upkeep();
       if (await identity.rotateDueKeys(settings.keyRotationDays)) log.info('the signing keys were rotated');
       await forgetReceipts(database, receiptHours);
@@ -71,6 +79,7 @@ export function startSweeps({ services, door, onFault }: SweepOptions): Sweeps {
   return {
     ringTeams: () => teamsLoop.ring(),
     ringJoins: () => joinsLoop.ring(),
+    ringWebhooks: () => webhooksLoop.ring(),
     async stop() {
       await Promise.all(loops.map((running) => running.stop()));
     },

@@ -22,7 +22,7 @@ describe('farm time', () => {
     let now = 0;
     let leased = 1;
     const door = new FrontDoor(() => now);
-    const queue = { counts: async () => ({ queued: 0, held: 0, dead: 0, leased }) };
+    const queue = { leasedByMachines: async () => leased };
     const readClock = statement<{ at: Date }>('test.clock', 'select ticked_at as at from farm_clock');
     const moved = async (): Promise<boolean> => {
       await owner.run(

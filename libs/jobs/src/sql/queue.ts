@@ -89,6 +89,26 @@ const release = statement<JobRow>(
   select * from freed`,
 );
 
+/**
+ * Jobs that wait by themselves.
+ *  state         a person may have ended it
+ *  scope         what belongs to a Task goes on with it and not before (D8)
+ *  skip locked   another controller is at it
+ */
+const releaseJobs = statement<JobRow>(
+  'job.release_jobs',
+  `
+  with found as materialized (
+    select id from job where id = any($jobs::uuid[]) and state = 'held' and scope is null for update skip locked
+  ), freed as (
+    update job j set state = 'queued', available_at = (select farm_now()), note = null from found where j.id = found.id returning j.*
+  ), class as (
+    insert into job_class (class, kind, pool, labels, account, limits)
+    select distinct class, kind, pool, labels, account, limits from freed on conflict do nothing
+  )
+  select * from freed`,
+);
+
 /** queued: whoever claimed it meanwhile has it. */
 const dropPreference = statement<JobRow>(
   'job.drop_preference',
@@ -158,6 +178,11 @@ const counts = statement<{ queued: number; held: number; leased: number; dead: n
      (select count(*) from job where state = 'leased') as leased, (select count(*) from job where state = 'dead') as dead`,
 );
 
+const leasedByMachines = statement<{ count: number }>(
+  'job.leased_by_machines',
+  `select count(*) as count from job where state = 'leased' and pool <> $own`,
+);
+
 const setLimit = statement<unknown>(
   'job.set_limit',
   `insert into quota (name, max) values ($name, $max) on conflict (name) do update set max = excluded.max`,
@@ -180,6 +205,7 @@ export const queueSql = {
   unflagPause,
   hold,
   release,
+  releaseJobs,
   dropPreference,
   revive,
   forgetExclusions,
@@ -189,6 +215,7 @@ export const queueSql = {
   leasesOf,
   pastLease,
   counts,
+  leasedByMachines,
   setLimit,
   pauseAccount,
 };

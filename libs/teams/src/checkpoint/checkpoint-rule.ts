@@ -66,7 +66,7 @@ async function endTeam(parts: TeamParts, tx: Transaction, standing: Standing, ou
   const lanes = await tx.first(assignmentSql.lanesGoingOn, { task: standing.task.id });
   if (lanes && lanes.open > 0) throw asRefusal(new FarmError('illegal_state', 'A part of the team is still at work.'));
   if (outcome === 'green' && standing.task.settings.verify !== undefined) await openVerify(parts, tx, standing);
-  else await completeTask(tx, standing.task, outcome);
+  else await completeTask(parts, tx, standing.task, outcome);
 }
 
 async function tryAgain(

@@ -51,7 +51,7 @@ export async function endRun(parts: TeamParts, tx: Transaction, found: Found, en
   });
   if (!ended) return;
   tx.later(attentionSql.closeOfJob, { job: run.id, kind: 'no_machine' });
-  await takeWork(tx, found, end, goesOn);
+  await takeWork(parts, tx, found, end, goesOn);
   record(parts, tx, {
     task: task.id,
     type: `command_run_${end.state}`,
@@ -68,15 +68,21 @@ export async function endRun(parts: TeamParts, tx: Transaction, found: Found, en
     },
   });
   if (run.purpose === 'verify') {
-    if (goesOn) await completeTask(tx, task, 'green');
+    if (goesOn) await completeTask(parts, tx, task, 'green');
   } else if (task.status === 'running') await goOnAfterRun(parts, tx, task, ended);
 }
 
 /** Like a Dispatch's: the line moves by compare-and-set; what comes after a cancel of the Task is kept, never merged (D9). */
-async function takeWork(tx: Transaction, { task, run }: Found, end: RunEnd, goesOn: boolean): Promise<void> {
+async function takeWork(
+  parts: TeamParts,
+  tx: Transaction,
+  { task, run }: Found,
+  end: RunEnd,
+  goesOn: boolean,
+): Promise<void> {
   if (run.purpose !== 'member' || end.work === undefined || run.base === null) return;
   const { job, commit } = end.work;
-  noteSetup(tx, task.id, end.result?.isolation);
+  await noteSetup(parts, tx, task.id, end.result?.isolation);
   if (commit === null) return;
   if (!goesOn) {
     const why = 'the Task was cancelled';

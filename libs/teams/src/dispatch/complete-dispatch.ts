@@ -29,7 +29,7 @@ export async function completeDispatch(
   if (dispatch.closed_at !== null) throw new FarmError('conflict', 'The Dispatch is closed already.');
   if (task.status !== 'running' && task.status !== 'paused') throw new FarmError('conflict', 'The Task is over.');
   const { usage, isolation } = end.prepared.result;
-  noteSetup(tx, task.id, isolation);
+  await noteSetup(parts, tx, task.id, isolation);
   if (usage !== undefined) await recordUsage(tx, dispatch, job.epoch, usage);
   const assignment = await acceptWork(tx, job, dispatch, standing.assignment, end.prepared.commit);
   acceptBroughtWork(tx, job, assignment, end.prepared);

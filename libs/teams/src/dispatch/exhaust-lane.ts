@@ -1,9 +1,9 @@
-import { newId } from '#contracts';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, DispatchRow, TaskRow } from '../rows.js';
-import { assignmentSql, attentionSql } from '../sql/teams.js';
+import { assignmentSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
+import { openAttention } from '../task/open-attention.js';
 import { pauseTask } from '../task/pause-task.js';
 import { closeDispatch } from './accept-work.js';
 
@@ -26,7 +26,7 @@ export async function exhaustLane(
   const { task, assignment, dispatch } = standing;
   await closeDispatch(tx, dispatch, 'control_failed', commit);
   const summary = `${assignment.member} can not go on: ${why}`;
-  tx.later(attentionSql.open, { id: newId(), task: task.id, job: dispatch.id, kind: 'lane_exhausted', summary });
+  await openAttention(parts, tx, { task: task.id, job: dispatch.id, kind: 'lane_exhausted', summary });
   record(parts, tx, {
     task: task.id,
     type: 'lane_exhausted',

@@ -1,6 +1,8 @@
-import { type IsolationReport, limits, newId } from '#contracts';
+import { type IsolationReport, limits } from '#contracts';
 import type { Transaction } from '#store';
+import type { TeamParts } from '../parts.js';
 import { attentionSql } from '../sql/teams.js';
+import { openAttention } from '../task/open-attention.js';
 
 /** For people: why members work without what the setup command makes, and the way out. */
 export function setupFailedText({ reasons }: Pick<IsolationReport, 'reasons'>): string {
@@ -12,14 +14,13 @@ export function setupFailedText({ reasons }: Pick<IsolationReport, 'reasons'>): 
 }
 
 /** While the Task runs; its Result says it from then on. */
-export function noteSetup(tx: Transaction, task: string, isolation: IsolationReport | undefined): void {
+export async function noteSetup(
+  parts: Pick<TeamParts, 'queue'>,
+  tx: Transaction,
+  task: string,
+  isolation: IsolationReport | undefined,
+): Promise<void> {
   if (isolation?.setup === 'failed')
-    tx.later(attentionSql.open, {
-      id: newId(),
-      task,
-      job: null,
-      kind: 'setup_failed',
-      summary: setupFailedText(isolation),
-    });
+    await openAttention(parts, tx, { task, job: null, kind: 'setup_failed', summary: setupFailedText(isolation) });
   else if (isolation?.setup === 'done') tx.later(attentionSql.closeOfTask, { task, kinds: ['setup_failed'] });
 }

@@ -7,8 +7,9 @@ import { readPolicy } from '../policy/keep-policy.js';
 import { type Breach, breachesOf, sandboxUnder } from '../policy/policy-rules.js';
 import type { AssignmentRow, Continuation, OpenedReason, Pins, TaskRow } from '../rows.js';
 import { teamWorkSql } from '../sql/team-work.js';
-import { attentionSql, dispatchSql, teamSql } from '../sql/teams.js';
+import { dispatchSql, teamSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
+import { openAttention } from '../task/open-attention.js';
 import { drawPicture, taskDirectory } from './picture.js';
 import { renderRequest } from './render-request.js';
 
@@ -88,7 +89,7 @@ export async function openDispatch(
     continuation: opening.continuation === null ? null : JSON.stringify(opening.continuation),
     base: assignment.line_head,
   });
-  if (breach) await callForPolicy(tx, task, id, breach);
+  if (breach) await callForPolicy(parts, tx, task, id, breach);
   record(parts, tx, {
     task: task.id,
     type: 'dispatch_opened',
@@ -105,9 +106,15 @@ export async function openDispatch(
 }
 
 /** The policy became narrower than the team: the lane stands still, and a person is told what to do. */
-async function callForPolicy(tx: Transaction, task: TaskRow, job: string, { message }: Breach): Promise<void> {
+async function callForPolicy(
+  parts: TeamParts,
+  tx: Transaction,
+  task: TaskRow,
+  job: string,
+  { message }: Breach,
+): Promise<void> {
   const summary = `${message} The work waits until an admin allows it (\`longshore policy set\`), or the Task is cancelled.`;
-  await tx.run(attentionSql.open, { id: newId(), task: task.id, job, kind: 'policy_refused', summary });
+  await openAttention(parts, tx, { task: task.id, job, kind: 'policy_refused', summary });
 }
 
 async function pinMember(tx: Transaction, task: TaskRow, member: string): Promise<Pins> {

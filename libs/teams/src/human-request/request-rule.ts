@@ -8,6 +8,8 @@ import { type HandoverRule, namedFiles, type Standing } from '../handover/handov
 import { humanRequestSql } from '../sql/human-request.js';
 import { attentionSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
+import { announce } from '../webhook/announce.js';
+import { bindLink } from './request-link.js';
 import { compileSchema } from './response-schema.js';
 
 /** A member asks a person and waits (§4.6 of the team rules). */
@@ -55,6 +57,19 @@ export const requestRule: HandoverRule<'human_request'> = {
         due_at: request.timeout?.due_at ?? null,
         commit,
       },
+    });
+    await announce(parts, tx, task.id, {
+      event: 'human_request_opened',
+      id,
+      member: assignment.member,
+      request,
+      bindLink: (delivery, webhook) =>
+        bindLink(parts, tx, {
+          delivery,
+          request: id,
+          givenTo: `webhook:${webhook}`,
+          dueAt: request.timeout?.due_at ?? null,
+        }),
     });
   },
 };

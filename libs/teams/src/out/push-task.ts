@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { FarmError, type InputOf, limits, newId, type OutputOf, type PullRequest, type taskPush } from '#contracts';
+import { FarmError, type InputOf, limits, type OutputOf, type PullRequest, type taskPush } from '#contracts';
 import {
   listRemote,
   type ObjectStore,
@@ -19,6 +19,7 @@ import { attentionSql, pushSql } from '../sql/teams.js';
 import { branchOf } from '../task/branch.js';
 import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';
+import { openAttention } from '../task/open-attention.js';
 import { storeOf } from '../task/task-store.js';
 import { isCiPath } from './ci-paths.js';
 import { openOrigin, repositoryOf } from './open-origin.js';
@@ -113,7 +114,7 @@ function wait(parts: TeamParts, pusher: Pusher, out: Outgoing, digest: string): 
     const waits = await tx.first(pushSql.wait, { ...keyOf(out), asked_by: pusher.principal, approval: digest });
     if (!waits) return;
     const summary = 'Its branch changes what a CI system runs: a person must see that before it is pushed.';
-    tx.later(attentionSql.open, { id: newId(), task: out.task.id, job: null, kind: 'push_approval', summary });
+    await openAttention(parts, tx, { task: out.task.id, job: null, kind: 'push_approval', summary });
     tell(parts, tx, out, 'push_waiting', pusher.principal);
   });
 }

@@ -644,11 +644,13 @@ export const rescueSql = {
 } as const;
 
 export const attentionSql = {
-  open: statement<{ id: string }>(
+  /** xmax: of a row that was there already it names this transaction. */
+  open: statement<{ is_new: boolean }>(
     'teams.attention_open',
     `insert into attention (id, task, job, kind, summary) values ($id, $task, $job, $kind, $summary)
      on conflict (coalesce(task, ''), coalesce(job, '00000000-0000-0000-0000-000000000000'), kind) where closed_at is null
-     do update set summary = excluded.summary`,
+     do update set summary = excluded.summary
+     returning xmax = 0 as is_new`,
   ),
   closeOfTask: statement<{ id: string }>(
     'teams.attention_close_of_task',

@@ -9,6 +9,7 @@ import type { TaskRow } from '../rows.js';
 import { humanRequestSql } from '../sql/human-request.js';
 import { attentionSql, commandRunSql, dispatchSql, taskSql } from '../sql/teams.js';
 import { waveSql } from '../sql/wave.js';
+import { announce } from '../webhook/announce.js';
 import { actionsOf } from './actions.js';
 import { record } from './events.js';
 import { lockTask } from './lock-task.js';
@@ -99,5 +100,6 @@ async function cancelTask(parts: TeamParts, tx: Transaction, task: TaskRow, prin
     task: task.id,
     kinds: ['lane_exhausted', 'no_machine', 'source_unavailable', 'budget_exhausted', 'setup_failed'],
   });
+  await announce(parts, tx, task.id, { event: 'task_cancelled' });
   return cancelled;
 }

@@ -1,9 +1,10 @@
-import { newId } from '#contracts';
 import type { Machine } from '#jobs';
 import { type Machine as AccountMachine, providerAskedFor } from '../account/choose-account.js';
 import { whyUnusable } from '../account/why-unusable.js';
 import type { TeamParts } from '../parts.js';
 import { attentionSql } from '../sql/teams.js';
+import { lockTaskOnly } from './lock-task.js';
+import { openAttention } from './open-attention.js';
 
 const kind = 'no_machine';
 const kinds: ReadonlySet<string> = new Set(['dispatch', 'command_run']);
@@ -12,7 +13,9 @@ const kinds: ReadonlySet<string> = new Set(['dispatch', 'command_run']);
 export async function noteMissingMachines(parts: TeamParts, live: readonly Machine[]): Promise<void> {
   const stranded = await parts.queue().waitingWithoutMachine(parts.database, live);
   const open = await parts.database.all(attentionSql.openJobs, { kind });
-  const ours = stranded.filter((job) => kinds.has(job.kind) && job.scope !== null);
+  const ours = stranded.flatMap((job) =>
+    kinds.has(job.kind) && job.scope !== null ? [{ ...job, scope: job.scope }] : [],
+  );
   const machines = ours.length === 0 ? [] : ((await parts.machines?.(parts.database)) ?? []);
   // Each on its own: many at once in one transaction would lock in an order of their own, against other controllers.
   for (const { job } of open) {
@@ -21,7 +24,10 @@ export async function noteMissingMachines(parts: TeamParts, live: readonly Machi
   for (const { job, scope, missing } of ours) {
     const summary = `No machine that is here may run this. Missing: ${missing.map((lack) => told(lack, machines)).join('; ')}.`;
     if (open.some((item) => item.job === job && item.summary === summary)) continue;
-    await parts.database.run(attentionSql.open, { id: newId(), task: scope, job, kind, summary });
+    await parts.database.transaction(async (tx) => {
+      await lockTaskOnly(tx, scope);
+      await openAttention(parts, tx, { task: scope, job, kind, summary });
+    });
   }
 }
 

@@ -1,10 +1,12 @@
 import type { z } from 'zod';
-import { newId, type PauseReason } from '#contracts';
+import type { PauseReason } from '#contracts';
 import type { Transaction } from '#store';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
-import { attentionSql, taskSql } from '../sql/teams.js';
+import { taskSql } from '../sql/teams.js';
+import { announce } from '../webhook/announce.js';
 import { record } from './events.js';
+import { openAttention } from './open-attention.js';
 
 interface Pause {
   /** A person; absent: the farm by itself. */
@@ -37,20 +39,15 @@ export async function pauseTask(
   if (!paused) throw new Error('the Task was not as it stood under its lock');
   await parts.queue().hold(tx, task.id);
   await parts.queue().flagEnd(tx, task.id, 'pause', pause.detail, 'dispatch');
-  if (pause.attention)
-    tx.later(attentionSql.open, {
-      id: newId(),
-      task: task.id,
-      job: null,
-      kind: pause.attention,
-      summary: pause.detail,
-    });
+  const { attention: kind, reason, detail } = pause;
+  if (kind) await openAttention(parts, tx, { task: task.id, job: null, kind, summary: detail });
   record(parts, tx, {
     task: task.id,
     type: 'task_paused',
     source: pause.principal === undefined ? 'controller' : 'operator',
     ...(pause.principal === undefined ? {} : { principal: pause.principal }),
-    payload: { reason: pause.reason, detail: pause.detail },
+    payload: { reason, detail },
   });
+  await announce(parts, tx, task.id, { event: 'task_paused', reason, detail });
   return paused;
 }

@@ -21,6 +21,7 @@ import { operationRoutes } from './operation-routes.js';
 import { refusalOf, sendProblem } from './problem.js';
 import { problemRoutes } from './problem-routes.js';
 import { referenceRoutes } from './reference/reference-routes.js';
+import { linkBodyBytes, linkRoutes } from './request-link/link-routes.js';
 import { schemaRoutes } from './schema-routes.js';
 import { sendSecurityHeaders } from './security-headers.js';
 
@@ -40,7 +41,8 @@ export function openHttpDoor(
   instance: FastifyInstance,
   { services, gate, callLimits, streams, onWorkerAnswered }: HttpDoor,
 ): void {
-  const { identity, log, teams, address } = services;
+  const { identity, log, teams, address, database } = services;
+  const onFault = (error: unknown) => log.error({ fault: faultOf(error) }, 'a page failed');
   const login = { identity, publicUrl: () => address.publicUrl, logIn: countedLogin(services) };
   const countSignIn = (request: FastifyRequest) => callLimits.countSignIn(request);
   readCookies(instance);
@@ -89,9 +91,14 @@ export function openHttpDoor(
   instance.register(async (scope) => {
     scope.addHook('onRequest', countSignIn);
     readFormBodies(scope);
-    deviceRoutes(scope, { ...login, onFault: (error) => log.error({ fault: faultOf(error) }, 'a page failed') });
+    deviceRoutes(scope, { ...login, onFault });
   });
 
+  instance.register(async (scope) => {
+    scope.addHook('onRequest', countSignIn);
+    readFormBodies(scope, linkBodyBytes);
+    linkRoutes(scope, { ...login, gate, database, teams, onFault });
+  });
   log.debug('the HTTP door is hung');
 }
 

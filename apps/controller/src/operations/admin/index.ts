@@ -40,6 +40,7 @@ import {
 } from './service-tokens.js';
 import { sessionListOperation, sessionRevokeOperation, whoamiOperation } from './sessions.js';
 import { statusOperation } from './status.js';
+import { webhookAddOperation, webhookListOperation, webhookRemoveOperation, webhookTestOperation } from './webhooks.js';
 import {
   workerDrainOperation,
   workerInviteOperation,
@@ -97,4 +98,8 @@ export const adminOperations: readonly Operation<Services>[] = [
   grantRevokeOperation,
   exposureSetOperation,
   exposureListOperation,
+  webhookAddOperation,
+  webhookListOperation,
+  webhookRemoveOperation,
+  webhookTestOperation,
 ];

@@ -3,6 +3,7 @@ import type { Services } from '../../farm.js';
 import { commandRunCancelOperation } from './command-run-cancel.js';
 import { commandRunGetOperation } from './command-run-get.js';
 import { commandRunOutputReadOperation } from './command-run-output-read.js';
+import { humanRequestAnswerLinkOperation } from './human-request-answer-link.js';
 import { humanRequestRespondOperation } from './human-request-respond.js';
 import { repoAddOperation } from './repo-add.js';
 import { repoCheckOperation } from './repo-check.js';
@@ -54,6 +55,7 @@ export const operatorOperations: readonly Operation<Services>[] = [
   taskDiffOperation,
   taskPushOperation,
   humanRequestRespondOperation,
+  humanRequestAnswerLinkOperation,
   commandRunGetOperation,
   commandRunOutputReadOperation,
   commandRunCancelOperation,

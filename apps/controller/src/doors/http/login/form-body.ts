@@ -4,9 +4,9 @@ import { FarmError } from '#contracts';
 const formBytes = 16 * 1024;
 
 /** Bodies are HTML forms and nothing else: names and texts. */
-export function readFormBodies(scope: FastifyInstance): void {
+export function readFormBodies(scope: FastifyInstance, bodyLimit = formBytes): void {
   scope.removeAllContentTypeParsers();
-  const form = { parseAs: 'string', bodyLimit: formBytes } as const;
+  const form = { parseAs: 'string', bodyLimit } as const;
   scope.addContentTypeParser('application/x-www-form-urlencoded', form, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(body.toString())));
   });
