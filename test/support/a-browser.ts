@@ -35,13 +35,18 @@ export class Browser {
   }
 
   /** Sends the form that a page holds, with some of its fields filled in. */
-  submit(page: Answer, fields: Readonly<Record<string, string>>, extra?: Readonly<Record<string, string>>) {
+  submit(
+    page: Answer,
+    fields: Readonly<Record<string, string>>,
+    extra?: Readonly<Record<string, string>>,
+    path: string = loginPaths.device,
+  ) {
     const hidden = page.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
     const body = new URLSearchParams({
       ...Object.fromEntries([...hidden].map(([, name = '', value = '']) => [name, value])),
       ...fields,
     });
-    return this.fetch(loginPaths.device, { method: 'POST', body }, extra);
+    return this.fetch(path, { method: 'POST', body }, extra);
   }
 
   private keep(line: string): void {

@@ -89,7 +89,11 @@ export function publishInto(path: string, checkout?: string): string {
   return path;
 }
 
-function aCertificate(folder: string, alsoNamed: readonly string[]): { cert: Buffer; key: Buffer; caFile: string } {
+/** For this machine's names under test, trusted by nobody but who reads `caFile`. */
+export function aCertificate(
+  folder: string,
+  alsoNamed: readonly string[],
+): { cert: Buffer; key: Buffer; caFile: string } {
   const [keyFile, caFile] = [join(folder, 'key.pem'), join(folder, 'ca.pem')];
   execFileSync(
     'openssl',

@@ -40,6 +40,8 @@ export const leaseTime = 30_000;
 /** For sweeps that a test waits for. */
 export const patience = 50_000;
 export const person = 'p_00000001';
+/** Where links lead; nobody listens there. */
+export const farmUrl = 'https://farm.example.test';
 
 type Selection = NonNullable<z.input<typeof taskGet.input>['selection']>;
 
@@ -339,6 +341,7 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
         mirrorsFolder: join(data, 'mirrors'),
         ...sources,
       },
+      publicUrl: () => farmUrl,
       onTrouble: (error) => troubles.push(error),
       ...(gitLimits && { gitLimits }),
     });

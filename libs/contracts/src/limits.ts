@@ -285,7 +285,7 @@ export const limits = {
   webhookExcerptBytes: 256,
   /** Deliveries that one controller has under way. */
   webhooksAtOnce: 16,
-  /** About eighteen hours with the pauses between them; then a delivery is dead. */
+  /** About half a day with the pauses between them; then a delivery is dead. */
   webhookTries: 15,
   /** Pause after the first try, doubled each time, and the longest one. Wall time. */
   webhookPauseMs: 5_000,

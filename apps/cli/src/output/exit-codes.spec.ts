@@ -13,6 +13,7 @@ const frozen = {
     'invalid_workflow',
     'source_refused',
     'too_large',
+    'webhook_refused',
     'workspace_too_large',
   ],
   3: ['not_found', 'unknown_operation'],
@@ -63,6 +64,7 @@ const frozen = {
     'too_many_pending',
     'too_many_requests',
     'unavailable',
+    'webhook_failed',
   ],
 };
 

@@ -29,11 +29,17 @@ export class WebhookCourier {
 
   /** Breaks off what is on its way and gives it back: another controller, or the next start, sends it again. */
   async close(): Promise<void> {
+    const broken = this.underWay.size;
     this.closing.abort();
     await Promise.all(this.underWay.values());
-    await this.parts.database.transaction((tx) =>
-      this.parts.queue().releaseHolder(tx, this.holder.worker, 'its controller stopped'),
-    );
+    if (broken === 0) return;
+    const { database, queue, onTrouble } = this.parts;
+    try {
+      await database.transaction((tx) => queue().releaseHolder(tx, this.holder.worker, 'its controller stopped'));
+    } catch (error) {
+      // Their leases end by themselves.
+      onTrouble?.(error, 'webhooks');
+    }
   }
 
   /** By wall time. False: nothing is due, and the queue is not asked. */
