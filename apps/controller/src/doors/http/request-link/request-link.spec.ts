@@ -10,6 +10,7 @@ import {
   jobComplete,
   type LeasedJob,
   openHumanRequest,
+  TaskView,
   taskGet,
   taskStart,
   webhookAdd,
@@ -96,7 +97,8 @@ async function asked(request: Question = input): Promise<Asked> {
   };
 }
 
-const requestOf = async (task_id: string) => (await farm.admin.call(taskGet, { task_id })).human_requests[0];
+const requestOf = async (task_id: string) =>
+  TaskView.parse(await farm.admin.call(taskGet, { task_id })).human_requests[0];
 const statusOf = async (task_id: string) => (await requestOf(task_id))?.status;
 const say = (browser: Browser, page: Answer, path: string, fields: Readonly<Record<string, string>>, extra = {}) =>
   browser.submit(page, { action: 'answer', ...fields }, extra, path);
