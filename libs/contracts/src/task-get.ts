@@ -8,20 +8,25 @@ import { Activity, MemberState, TaskResult, TaskView } from './tasks.js';
 import { FileReferences, storable } from './text.js';
 import { MemberCapabilities, MemberProvider } from './workflow-document.js';
 
+const RequestId = z.uuid().describe('id of one of the human_requests of an overview');
+
 /** What of a Task is wanted (O11). */
 const Selection = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('overview') }),
+  z.strictObject({ kind: z.literal('overview').describe('the whole Task in short') }),
   z.strictObject({
-    kind: z.literal('member'),
-    member_id: AuthoredId.describe('A member of the team as it is now'),
+    kind: z.literal('member').describe('one member, whole'),
+    member_id: AuthoredId.describe('id of a member of the team as it is now'),
   }),
-  z.strictObject({ kind: z.literal('result') }),
+  z.strictObject({ kind: z.literal('result').describe('the Result, whole') }),
   z.strictObject({
-    kind: z.literal('activity'),
-    activity_id: storable(64).describe('From the activities of an overview'),
+    kind: z.literal('activity').describe('one activity, whole'),
+    activity_id: storable(64).describe('id of one of the activities of an overview'),
   }),
-  z.strictObject({ kind: z.literal('human_request'), request_id: z.uuid() }),
-  z.strictObject({ kind: z.literal('human_request_files'), request_id: z.uuid() }),
+  z.strictObject({
+    kind: z.literal('human_request').describe('what a member asks people, whole'),
+    request_id: RequestId,
+  }),
+  z.strictObject({ kind: z.literal('human_request_files').describe('the files that it names'), request_id: RequestId }),
 ]);
 
 /** One member, whole: who it is, what it was given, what it said last. */
@@ -64,7 +69,7 @@ export const taskGet = contract({
   summary: 'A Task: status, team, what needs you, the Result; or one part of it, whole.',
   input: z.strictObject({
     task_id: TaskId,
-    selection: Selection.optional().describe('Else the overview, which cuts what is long'),
+    selection: Selection.optional().describe('what of the Task; absent: the overview, which cuts what is long'),
   }),
   output: z.discriminatedUnion('selection', [
     TaskView,
