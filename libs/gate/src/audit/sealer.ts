@@ -17,21 +17,24 @@ export async function sealAudit(database: Database, key: AuditKey, file: HeadFil
   let sealed = 0;
   for (let n = 0; n < batches; n += 1) {
     const rows = await database.transaction((tx) => sealBatch(tx, key, file));
-    // The batch that finds nothing tells the file where the chain ends.
-    if (rows === 0) break;
     sealed += rows;
+    // What came meanwhile has time until the next look: at load each batch would find a few.
+    if (rows < batch) break;
   }
+  if (sealed > 0) await database.transaction((tx) => tellEnd(tx, key, file));
   return sealed;
+}
+
+/** The file knows the newest seal that is committed. */
+async function tellEnd(tx: Transaction, key: AuditKey, file: HeadFile): Promise<void> {
+  const lock = await tx.first(auditSql.lockSeals);
+  if (lock?.mine) await readChain(tx, key, file);
 }
 
 async function sealBatch(tx: Transaction, key: AuditKey, file: HeadFile): Promise<number> {
   const lock = await tx.first(auditSql.lockSeals);
   if (!lock?.mine) return 0;
-  const last = await tx.first(auditSql.lastSeal);
-  if (last && last.key_id !== key.id) throw otherKey();
-  const head = await file.read();
-  const lost = await lossOf(tx, head);
-  if (lost === null && last && !isHead(head, last)) await file.write(last);
+  const { last, lost } = await readChain(tx, key, file);
   const rows = await tx.all(auditSql.unsealed, { limit: batch });
   if (rows.length === 0) return 0;
   const seqs = rows.map(({ seq }) => seq);
@@ -44,6 +47,20 @@ async function sealBatch(tx: Transaction, key: AuditKey, file: HeadFile): Promis
   });
   await tx.run(auditSql.forgetUnsealed, { seqs });
   return rows.length;
+}
+
+/** Where the chain ends, and what is lost of it. Under the seals' lock: the file is told of what it did not know yet. */
+async function readChain(
+  tx: Transaction,
+  key: AuditKey,
+  file: HeadFile,
+): Promise<{ readonly last: SealRow | undefined; readonly lost: string | null }> {
+  const last = await tx.first(auditSql.lastSeal);
+  if (last && last.key_id !== key.id) throw otherKey();
+  const head = await file.read();
+  const lost = await lossOf(tx, head);
+  if (lost === null && last && !isHead(head, last)) await file.write(last);
+  return { last, lost };
 }
 
 function chain(

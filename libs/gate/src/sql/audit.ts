@@ -50,10 +50,16 @@ export const auditSql = {
 
   loss: statement<{ n: number }>('audit.loss', 'select n from audit_seal where lost = $lost limit 1'),
 
-  /** Oldest number first. A row that was removed before it was sealed stays listed, for `audit_verify` to name. */
+  /**
+   * Oldest number first. A row that was removed before it was sealed stays listed, for `audit_verify` to name.
+   *  offset 0   each row by its number: a join is planned for any number of them and may read the whole audit for a few
+   */
   unsealed: statement<{ seq: number; content: string }>(
     'audit.unsealed',
-    `select a.seq, ${content} from audit_unsealed u join audit a using (seq) order by u.seq limit $limit`,
+    `select a.seq, ${content}
+     from (select seq from audit_unsealed order by seq offset 0) u
+       cross join lateral (select * from audit where seq = u.seq offset 0) a
+     order by u.seq limit $limit`,
   ),
 
   insertSeals: statement<unknown>(
