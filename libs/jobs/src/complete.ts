@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Transaction } from '#store';
+import type { Parameters, Transaction } from '#store';
 import { answerHash } from './answer-hash.js';
 import { distinct, fenceOf, lockScope, type QueueContext } from './context.js';
 import type { Holder, JobEnd, LeaseFence } from './job.js';
@@ -56,7 +56,7 @@ export async function completeTogether(
   completions: readonly Completion[],
 ): Promise<readonly ((Answer & { readonly beats: number }) | undefined)[]> {
   const ends = distinct(completions, ({ fence }) => fence.job_id);
-  const rows = await settleAll(tx, ends, [...context.kinds.keys()]);
+  const rows = await tx.all(leaseSql.settlePlain, { ...endsOf(ends), ruled: [...context.kinds.keys()] });
   const settled = new Map(rows.map((row) => [ends[row.n - 1], row]));
   return completions.map((completion) => {
     const row = settled.get(completion);
@@ -66,18 +66,15 @@ export async function completeTogether(
 
 /** At once where nobody is in the way; else after the job's lock, where all waiting has ended. */
 async function settle(tx: Transaction, completion: Completion): Promise<SettledRow | undefined> {
-  const [settled] = await settleAll(tx, [completion], []);
+  const ends = { ...endsOf([completion]), ruled: [] };
+  const settled = await tx.first(leaseSql.settle, ends);
   if (settled) return settled;
   await tx.first(leaseSql.lock, { job_id: completion.fence.job_id });
-  return (await settleAll(tx, [completion], []))[0];
+  return await tx.first(leaseSql.settle, ends);
 }
 
-function settleAll(
-  tx: Transaction,
-  completions: readonly Completion[],
-  ruled: readonly string[],
-): Promise<readonly SettledRow[]> {
-  return tx.all(leaseSql.settle, {
+function endsOf(completions: readonly Completion[]): Parameters {
+  return {
     jobs: completions.map(({ fence }) => fence.job_id),
     epochs: completions.map(({ fence }) => fence.epoch),
     lease_ids: completions.map(({ fence }) => fence.lease_id),
@@ -86,8 +83,7 @@ function settleAll(
     hashes: completions.map(({ end }) => answerHash('complete', end)),
     results: completions.map(({ end }) => JSON.stringify(end.result ?? null)),
     notes: completions.map(({ end }) => noteOf(end)),
-    ruled,
-  });
+  };
 }
 
 async function conclude(
@@ -108,7 +104,7 @@ async function conclude(
   return { state: 'done', kept };
 }
 
-function stateOf(settled: SettledRow): Answer['state'] {
+function stateOf(settled: Pick<SettledRow, 'state'>): Answer['state'] {
   return settled.state === 'cancelled' ? 'cancelled' : 'done';
 }
 

@@ -96,6 +96,14 @@ const fenced: Readonly<
       return accepted(within((tx) => queue.complete(tx, worker.claimer, fenceOf(lease), end, { job, value: null })));
     },
   },
+  'complete together': {
+    of: leaseSql.settlePlain,
+    async write({ queue, tx: within }, { claimer }, lease) {
+      const ending = { holder: claimer, fence: fenceOf(lease), end: { ended: 'done', result: 'theirs' } } as const;
+      const [settled] = await within((tx) => queue.completeTogether(tx, [ending]));
+      return settled !== undefined;
+    },
+  },
   fail: { of: leaseSql.held, write: (_, worker, lease) => accepted(worker.fail(lease)) },
   start: { of: leaseSql.held, write: (_, worker, lease) => accepted(worker.started(lease)) },
   beat: { of: leaseSql.beat, write: async (_, worker, lease) => (await worker.beat(lease, 'started')).held },
@@ -132,7 +140,7 @@ const wrong = {
   },
   holder: { predicate: /j\.holder = (\$\d+|a\.holder)/, as: (boot: string) => ({ worker: 'south', boot }) },
   boot: { predicate: /j\.boot = (\$\d+|a\.boot)/, as: () => ({ worker: 'north', boot: randomUUID() }) },
-  expiry: { predicate: /j\.lease_expires_at > \(select farm_now\(\)\)/, late: true },
+  expiry: { predicate: /j\.lease_expires_at > \(select (farm_now\(\)|at from clock)\)/, late: true },
 } as const;
 
 const fenceMutants = Object.entries(fenced).flatMap(([operation, { of, write }]) =>
@@ -195,7 +203,7 @@ const notGiven: readonly [string, RegExp, (farm: QueueFarm, worker: World['worke
   ],
   [
     'the backoff',
-    /j\.available_at <= \(select farm_now\(\)\)/g,
+    /j\.available_at <= \(select (farm_now\(\)|at from clock)\)/g,
     async (on, worker) => {
       await on.submit({ delay_ms: 1000 });
       return worker('north');
@@ -755,7 +763,7 @@ const otherMutants: readonly [string, Mutant][] = [
   [
     'that an end which its kind must see is not shared',
     {
-      of: leaseSql.settle,
+      of: leaseSql.settlePlain,
       predicate: /not j\.kind = any\(\$\d+::text\[\]\)/,
       breaks: async ({ farm, queue, tx: within, worker }) => {
         await farm.submit({ kind: 'turn', scope: 't_1' });

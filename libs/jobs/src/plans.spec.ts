@@ -113,6 +113,10 @@ const statements: readonly (readonly [Statement<unknown>, Parameters?])[] = [
   [leaseSql.find],
   [leaseSql.lock],
   [leaseSql.held],
+  [
+    leaseSql.settlePlain,
+    { holders: ['north'], boots: [id], hashes: [Buffer.from('')], results: ['null'], notes: [null] },
+  ],
   [leaseSql.settle, { holders: ['north'], boots: [id], hashes: [Buffer.from('')], results: ['null'], notes: [null] }],
   [leaseSql.leave],
   [leaseSql.start],

@@ -43,13 +43,15 @@ const lockClaimer = statement<unknown>(
 const held = `(select count(*) from job where holder = $worker and state = 'leased')`;
 
 /** What a claimer may take of a class, by its place in the queue: \`awaits_lane\`: its scope has all its lanes at work already. */
-const claimable = `
-  j.state = 'queued' and not j.awaits_lane and j.available_at <= (select farm_now()) and not $worker = any(j.excluded)
-  and (j.prefer is null or j.prefer = $worker or j.prefer_until <= (select farm_now()))`;
+const claimableAt = (now: string) => `
+  j.state = 'queued' and not j.awaits_lane and j.available_at <= ${now} and not $worker = any(j.excluded)
+  and (j.prefer is null or j.prefer = $worker or j.prefer_until <= ${now})`;
+const claimable = claimableAt('(select farm_now())');
 
 /**
  * Jobs of one class for the requests of one claimer, where nothing is limited or paused, which is nearly always: half the work of
  * `claim`. After `lockClaimer`. It gives a request nothing where it can not tell, and then `claim` decides.
+ *  clock      read once: nothing in here waits
  *  clear      no limit or pause is set anywhere; none of the requests was answered already (D12, H7; one look-up each: \`exists\`
  *             would be planned to read all leases of the worker)
  *  room       slots that no lease has (H26)
@@ -65,7 +67,9 @@ const claimable = `
 const claimPlain = statement<PlainRow>(
   'job.claim_plain',
   `
-  with clear as materialized (
+  with clock as materialized (
+    select farm_now() as at
+  ), clear as materialized (
     select not exists (select from quota where max is not null or paused_until is not null)
       and not exists (
         select from unnest($request_ids::uuid[]) as a (request_id) cross join lateral (
@@ -76,7 +80,7 @@ const claimPlain = statement<PlainRow>(
     select c.class, h.priority, h.turn, h.seq
     from job_class c cross join lateral (
       select j.priority, j.turn, j.seq from job j
-      where j.class = c.class and ${claimable} order by j.priority desc, j.turn, j.seq limit 1
+      where j.class = c.class and ${claimableAt('(select at from clock)')} order by j.priority desc, j.turn, j.seq limit 1
     ) h
     where (select yes and room > 0 from clear)
       and c.pool = $pool and c.labels <@ $labels::text[]
@@ -86,12 +90,12 @@ const claimPlain = statement<PlainRow>(
     select j.id, j.epoch + 1 as epoch, j.turn, row_number() over (order by j.priority desc, j.turn, j.seq) as place
     from (select class from heads order by priority desc, turn, seq limit 1) best cross join lateral (
       select j.id, j.epoch, j.priority, j.turn, j.seq from job j
-      where j.class = best.class and ${claimable} order by j.priority desc, j.turn, j.seq
+      where j.class = best.class and ${claimableAt('(select at from clock)')} order by j.priority desc, j.turn, j.seq
       limit (select least($places::int, room) from clear) for update skip locked
     ) j
     where $places::int = 1 or (select count(*) from heads) = 1
   ), granted as materialized (
-    select p.id, p.epoch, p.turn, a.request_id, p.place - a.before as n, gen_random_uuid() as lease_id, farm_now() as at
+    select p.id, p.epoch, p.turn, a.request_id, p.place - a.before as n, gen_random_uuid() as lease_id, (select at from clock) as at
     from picked p join unnest($request_ids::uuid[], $befores::int[], $limits::int[]) as a (request_id, before, most)
       on p.place > a.before and p.place <= a.before + a.most
   ), kept as (

@@ -45,14 +45,15 @@ export interface SettledRow extends JobRow {
 /**
  * Ends leases, each with its result, in one statement that never waits; a job flagged `cancel` ends cancelled, its work kept (D9).
  * A lease without a row: not the holder's, of a kind in $ruled, or in other hands at this moment: lock the job and call again.
+ *  clock         read once, by the first fence: nothing in here waits
  *  held          first the lock, which never waits, then the fence on what was locked: the row as it is now, not as the snapshot
  *                has it
  *  ended_hash    what the holder was answered, for the same call again (A12.9, D13)
  */
-const settle = statement<SettledRow>(
-  'job.settle',
-  `
-  with given as materialized (
+const settling = (settled: string) => `
+  with clock as materialized (
+    select farm_now() as at
+  ), given as materialized (
     select * from unnest($jobs::uuid[], $epochs::bigint[], $lease_ids::uuid[], $holders::text[], $boots::uuid[], $hashes::bytea[],
       $results::jsonb[], $notes::text[]) with ordinality as a (job_id, epoch, lease_id, holder, boot, hash, result, note, n)
   ), held as materialized (
@@ -60,20 +61,28 @@ const settle = statement<SettledRow>(
       a.hash, a.result, a.note, a.n
     from given a cross join lateral (select * from job where id = a.job_id offset 0 for update skip locked) j
     where j.epoch = a.epoch and j.lease_id = a.lease_id and j.holder = a.holder and j.boot = a.boot
-      and j.state = 'leased' and j.lease_expires_at > (select farm_now())
+      and j.state = 'leased' and j.lease_expires_at > (select at from clock)
       and not j.kind = any($ruled::text[])
   ), ended as (
-    update lease l set ended_at = (select farm_now()), ended_how = held.ends, ended_hash = held.hash,
+    update lease l set ended_at = (select at from clock), ended_how = held.ends, ended_hash = held.hash,
       answer = jsonb_build_object('state', held.ends, 'kept', true)
     from held where l.job = held.id and l.epoch = held.epoch
     returning l.job, l.beats
   ), settled as (
     update job j set state = held.ends, result = held.result, lease_expires_at = null, settled_at = clock_timestamp(),
-      note = held.note, started_at = coalesce(j.started_at, (select farm_now()))
+      note = held.note, started_at = coalesce(j.started_at, (select at from clock))
     from held where j.id = held.id
-    returning j.*, held.was, held.n
+    returning ${settled}, held.n
   )
-  select settled.*, ended.beats from settled join ended on ended.job = settled.id`,
+  select settled.*, ended.beats from settled join ended on ended.job = settled.id`;
+
+/** For who tells the kind: with the whole row. */
+const settle = statement<SettledRow>('job.settle', settling('j.*, held.was'));
+
+/** For plain jobs, of which nobody is told: a row is wide and most of it would be read for nothing. */
+const settlePlain = statement<Pick<SettledRow, 'id' | 'state' | 'n' | 'beats'>>(
+  'job.settle_plain',
+  settling('j.id, j.state'),
 );
 
 /** What the kind found out about the work of a completion. */
@@ -228,6 +237,7 @@ export const leaseSql = {
   lockOnly,
   held,
   settle,
+  settlePlain,
   answerKept,
   ended,
   leave,
