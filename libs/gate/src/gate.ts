@@ -72,6 +72,7 @@ const sharing = { most: 64, lateMs: 50 } as const;
 
 /** A call that may share its transaction. */
 interface Sharing<Services> extends SharedCall<Services> {
+  readonly operation: Operation<Services>;
   readonly trail: AuditTrail;
   readonly rows: AccessRows;
 }
@@ -95,8 +96,7 @@ type Step = 'exposure' | 'input' | 'class' | 'confirmation' | 'run';
 class OpenGate<Services> implements Gate<Services> {
   private readonly refusals;
   private readonly calls;
-  /** Calls of one operation go together; those of another go beside them, on a connection of their own. */
-  private readonly shares;
+  private readonly share;
   private readonly confirmations;
   private readonly access;
 
@@ -109,13 +109,11 @@ class OpenGate<Services> implements Gate<Services> {
       'Calls that the gate refused, by door, step and code.',
     );
     this.calls = metrics.counter('longshore_gate_calls_total', 'Calls that ran, by operation and outcome.');
-    const sharable = options.registry.all.filter((operation) => operation.together);
-    this.shares = new Map(
-      sharable.map((operation) => [
-        operation.name,
-        gather({ ...sharing, together: (calls: readonly Sharing<Services>[]) => this.together(operation, calls) }),
-      ]),
-    );
+    this.share = gather({
+      ...sharing,
+      kindOf: ({ operation }: Sharing<Services>) => operation,
+      together: (calls) => this.together(calls),
+    });
   }
 
   async offeredTo(asker: Asker): Promise<readonly Operation<Services>[]> {
@@ -245,12 +243,12 @@ class OpenGate<Services> implements Gate<Services> {
   private async untilFinal(running: Running<Services>): Promise<unknown> {
     const { operation, read, call, trail } = running;
     // Workers' calls alone: what an agent may do is read for each of its calls.
-    const share = call.door === 'node' ? this.shares.get(operation.name) : undefined;
+    const mayShare = call.door === 'node' && operation.together !== undefined;
     let { rows } = running;
     let work: ((tx: Transaction) => Promise<Attempt>) | undefined;
     for (;;) {
       trail.restart();
-      let attempt = await share?.({ read, call, trail, rows });
+      let attempt = mayShare ? await this.share({ operation, read, call, trail, rows }) : undefined;
       if (!attempt) {
         trail.restart();
         work ??= await this.prepare(running);
@@ -295,10 +293,8 @@ class OpenGate<Services> implements Gate<Services> {
   }
 
   /** One transaction for all. When it fails, nothing of it stays: each call is run alone, and one fails alone (H13). */
-  private async together(
-    operation: Operation<Services>,
-    calls: readonly Sharing<Services>[],
-  ): Promise<readonly (Attempt | undefined)[]> {
+  private async together(calls: readonly Sharing<Services>[]): Promise<readonly (Attempt | undefined)[]> {
+    const operation = calls[0]?.operation;
     try {
       return await this.options.database.transaction(async (tx) => {
         const [, attempts = []] = await sentTogether([
@@ -306,7 +302,7 @@ class OpenGate<Services> implements Gate<Services> {
             tx,
             calls.map(({ rows }) => rows),
           ),
-          operation.together?.(calls, tx),
+          operation?.together?.(calls, tx),
         ]);
         const final = calls.filter((_, n) => attempts[n] && !attempts[n].wait);
         AuditTrail.write(

@@ -9,6 +9,7 @@ function held(lateMs = never) {
   const groups: (readonly number[])[] = [];
   const gates: PromiseWithResolvers<void>[] = [];
   const ask = gather<number, number>({
+    kindOf: (asked) => Math.sign(asked),
     most: 3,
     lateMs,
     async together(asks) {
@@ -22,6 +23,8 @@ function held(lateMs = never) {
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   const letGo = async () => {
     gates.shift()?.resolve();
+    // One in which the group ends, one in which the next is formed.
+    await turn();
     await turn();
   };
   return { ask, groups, turn, letGo };
@@ -50,6 +53,30 @@ describe('what is asked at once', () => {
     expect(await others).toEqual([20, 30, 40, 50]);
   });
 
+  it('goes with its kind alone, one group at a time, and kinds take turns', async () => {
+    const { ask, groups, turn, letGo } = held();
+    const all = Promise.all([1, -1, 2, 3, 4, -2].map(ask));
+    await turn();
+    expect(groups).toEqual([[1, 2, 3]]);
+    await letGo();
+    await letGo();
+    expect(groups).toEqual([[1, 2, 3], [-1, -2], [4]]);
+    await letGo();
+    expect(await all).toEqual([10, -10, 20, 30, 40, -20]);
+  });
+
+  it('goes with what came in the turn in which the group before it ended', async () => {
+    const { ask, groups, turn, letGo } = held();
+    const first = ask(1);
+    await turn();
+    const second = ask(2);
+    const after = first.then(() => ask(3));
+    await letGo();
+    expect(groups).toEqual([[1], [2, 3]]);
+    await letGo();
+    expect(await Promise.all([second, after])).toEqual([20, 30]);
+  });
+
   it('is not held up by a group that is late', async () => {
     const { ask, groups, turn, letGo } = held(1);
     const first = ask(1);
@@ -64,6 +91,7 @@ describe('what is asked at once', () => {
   it('fails together, and what comes after goes on', async () => {
     let fail = true;
     const ask = gather<number, number>({
+      kindOf: () => 'one',
       most: 2,
       lateMs: never,
       async together(asks) {

@@ -1,4 +1,6 @@
 export interface GatherOptions<Ask, Answer> {
+  /** Only asks of one kind go together; kinds take turns. */
+  readonly kindOf: (ask: Ask) => unknown;
   /** Asks of one group at most. */
   readonly most: number;
   /** A group that is late by so much holds up the next no longer. */
@@ -15,11 +17,13 @@ interface Waiting<Ask, Answer> {
 
 /**
  * Group commit: what comes in one turn of the event loop goes together at once; what comes while a group is on its way goes with
- * the next. Nobody waits for company: a lone ask costs what it costs alone, and the more come, the less each costs.
+ * the next. One group is on its way at a time, of whatever kind: two side by side would be smaller, and each costs the same. Nobody
+ * waits for company: a lone ask costs what it costs alone, and the more come, the less each costs.
  */
 export function gather<Ask, Answer>(options: GatherOptions<Ask, Answer>): (ask: Ask) => Promise<Answer | undefined> {
-  const { most, lateMs, together } = options;
-  const waiting: Waiting<Ask, Answer>[] = [];
+  const { kindOf, most, lateMs, together } = options;
+  /** By kind; the one that has waited longest is first. */
+  const waiting = new Map<unknown, Waiting<Ask, Answer>[]>();
   /** A group is on its way, or goes with the end of this turn. */
   let isBusy = false;
 
@@ -31,12 +35,23 @@ export function gather<Ask, Answer>(options: GatherOptions<Ask, Answer>): (ask: 
       for (const { reject } of group) reject(error);
     }
   };
+  const takeGroup = (): readonly Waiting<Ask, Answer>[] => {
+    const [first] = waiting;
+    if (!first) return [];
+    const [kind, asks] = first;
+    const group = asks.splice(0, most);
+    waiting.delete(kind);
+    // What did not fit is behind the other kinds.
+    if (asks.length > 0) waiting.set(kind, asks);
+    return group;
+  };
   const next = (): void => {
-    isBusy = waiting.length > 0;
+    const group = takeGroup();
+    isBusy = group.length > 0;
     if (!isBusy) return;
-    const once = oneTime(next);
+    const once = oneTime(() => setImmediate(next));
     const late = setTimeout(once, lateMs);
-    void serve(waiting.splice(0, most)).then(() => {
+    void serve(group).then(() => {
       clearTimeout(late);
       once();
     });
@@ -44,7 +59,10 @@ export function gather<Ask, Answer>(options: GatherOptions<Ask, Answer>): (ask: 
 
   return (ask) =>
     new Promise((resolve, reject) => {
-      waiting.push({ ask, resolve, reject });
+      const kind = kindOf(ask);
+      const asks = waiting.get(kind);
+      if (asks) asks.push({ ask, resolve, reject });
+      else waiting.set(kind, [{ ask, resolve, reject }]);
       if (isBusy) return;
       isBusy = true;
       setImmediate(next);
