@@ -9,8 +9,9 @@ import { bullmq } from './bullmq.js';
 import { graphile } from './graphile.js';
 import { benchFarm, percentile } from './longshore.js';
 import { pgBoss } from './pg-boss.js';
+import { processorTime } from './processor-time.js';
 import { rawSql } from './raw-sql.js';
-import { type Latency, pageOf, type Row, reportOf } from './report.js';
+import { type Cost, type Latency, pageOf, type Row, reportOf } from './report.js';
 import type { System } from './system.js';
 
 /** Of each system as many as a controller has. */
@@ -22,8 +23,12 @@ const { values: options } = parseArgs({
     /** Seconds per measurement. */
     seconds: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '2' },
-    /** Only systems whose name holds this. */
+    /** Jobs per measurement, in place of as many as go into its seconds: where the machine is busy and only the cost counts. */
+    jobs: { type: 'string' },
+    /** These systems and no others: names with commas between. */
     only: { type: 'string' },
+    /** Claim and complete alone: what it costs, without the rest. */
+    cost: { type: 'boolean', default: false },
     /** Do not write docs/benchmarks.md. */
     dry: { type: 'boolean', default: false },
   },
@@ -53,7 +58,7 @@ async function main(): Promise<void> {
     };
     const systems: System[] = [];
     const add = async (name: string, make: () => Promise<System | undefined>) => {
-      if (options.only !== undefined && !name.includes(options.only) && name !== 'raw-sql-fenced') return;
+      if (options.only !== undefined && !options.only.split(',').includes(name)) return;
       const system = await make();
       if (!system) return say(`${name}: not here`);
       systems.push(system);
@@ -77,6 +82,13 @@ async function main(): Promise<void> {
       estimates.set(system.name, 100 / (await system.work(100, 16)));
       statements.set(system.name, await statementsPerJob(ownerUrl, system));
     }
+    const postgresPid = services.started.find(({ name }) => name === 'postgres')?.pid ?? 0;
+    const spent = async () => ({
+      ...processorTime({ postgres: postgresPid, controller: farm.controller.process.pid }),
+      wal: Number(await query(ownerUrl, `select pg_current_wal_insert_lsn() - '0/0'`)),
+      statements: Number(await query(ownerUrl, ownStatements)),
+    });
+    const costs = new Map<string, Cost[]>();
     const rates = new Map<string, number[]>();
     // The first round does not count: compilers, plans and caches of all are cold in it.
     for (let round = 0; round <= rounds; round += 1) {
@@ -84,12 +96,16 @@ async function main(): Promise<void> {
         for (const system of systems.filter((each) => each.inFlight.includes(inFlight))) {
           const count = countFor(estimates.get(system.name) ?? 100);
           await system.enqueue(count + inFlight);
+          const before = await spent();
           const rate = count / (await system.work(count, inFlight));
+          const after = await spent();
           estimates.set(system.name, rate);
           if (round === 0) continue;
           const key = `${system.name} ${inFlight}`;
           rates.set(key, [...(rates.get(key) ?? []), rate]);
-          say(`${system.name} at ${inFlight}: ${Math.round(rate)}/s`);
+          const cost = costOf(before, after, count);
+          costs.set(key, [...(costs.get(key) ?? []), cost]);
+          say(`${system.name} at ${inFlight}: ${Math.round(rate)}/s, ${JSON.stringify(cost)}`);
         }
       }
     }
@@ -99,8 +115,13 @@ async function main(): Promise<void> {
         in_flight,
         claim_complete_per_s: Math.round(mean(rates.get(`${system.name} ${in_flight}`) ?? [])),
         statements_per_job: statements.get(system.name) ?? null,
+        cost: meanCost(costs.get(`${system.name} ${in_flight}`) ?? []),
       })),
     );
+    if (options.cost) {
+      console.log(JSON.stringify(rows));
+      return;
+    }
     const latency: Latency[] = [];
     for (const system of systems) {
       if (!system.latency) continue;
@@ -129,7 +150,41 @@ async function main(): Promise<void> {
 }
 
 function countFor(rate: number): number {
+  if (options.jobs !== undefined) return Number(options.jobs);
   return Math.max(64, Math.min(20_000, Math.round(rate * perMeasurement)));
+}
+
+interface Spent {
+  readonly postgres: number;
+  readonly controller: number;
+  readonly driver: number;
+  readonly wal: number;
+  readonly statements: number;
+}
+
+/** All databases: one system works at a time. */
+const ownStatements = `select coalesce(sum(calls), 0) from pg_stat_statements where query !~* '^(begin|commit|rollback|set |start )'`;
+
+function costOf(before: Spent, after: Spent, jobs: number): Cost {
+  const each = (of: keyof Spent) => (after[of] - before[of]) / jobs;
+  return {
+    postgres_ms: rounded(each('postgres')),
+    controller_ms: rounded(each('controller')),
+    driver_ms: rounded(each('driver')),
+    wal_bytes: Math.round(each('wal')),
+    statements: rounded(each('statements')),
+  };
+}
+
+function meanCost(all: readonly Cost[]): Cost {
+  const of = (name: keyof Cost) => rounded(mean(all.map((cost) => cost[name])));
+  return {
+    postgres_ms: of('postgres_ms'),
+    controller_ms: of('controller_ms'),
+    driver_ms: of('driver_ms'),
+    wal_bytes: of('wal_bytes'),
+    statements: of('statements'),
+  };
 }
 
 /** Calls of statements divided by jobs at one in flight, without what begins and ends transactions. */

@@ -7,6 +7,15 @@ export interface Row {
   readonly in_flight: number;
   readonly claim_complete_per_s: number;
   readonly statements_per_job: number | null;
+  readonly cost: Cost;
+}
+/** Of one job under load: processor time of each part, what PostgreSQL writes ahead, statements. */
+export interface Cost {
+  readonly postgres_ms: number;
+  readonly controller_ms: number;
+  readonly driver_ms: number;
+  readonly wal_bytes: number;
+  readonly statements: number;
 }
 export interface Latency {
   readonly system: string;
@@ -98,6 +107,15 @@ call through the driver, without any of it. Redis answers before its write is on
 | system | in flight | jobs/s | × raw | statements per job |
 |---|---|---|---|---|
 ${rows.map((row) => `| ${row.system} | ${row.in_flight} | ${Math.round(row.claim_complete_per_s)} | ${shown(row.claim_complete_per_s / rateOfRaw(rows, row.in_flight))} | ${row.statements_per_job === null ? '–' : shown(row.statements_per_job)} |`).join('\n')}
+
+## What a job costs under load
+
+Processor time in milliseconds, of the server with all its backends, of the controller with its sweeps, and of the driver; then what PostgreSQL writes ahead, and
+statements. Unlike the rates these stay nearly the same on a machine that is busy with something else.
+
+| system | in flight | PostgreSQL | controller | driver | WAL bytes | statements |
+|---|---|---|---|---|---|---|
+${rows.map(({ system, in_flight, cost }) => `| ${system} | ${in_flight} | ${shown(cost.postgres_ms)} | ${shown(cost.controller_ms)} | ${shown(cost.driver_ms)} | ${cost.wal_bytes} | ${shown(cost.statements)} |`).join('\n')}
 
 ## From committed to leased, on an idle queue
 
