@@ -528,8 +528,8 @@ const claimMutants: readonly [string, Mutant][] = [
     'the state, as another claimed it meanwhile',
     {
       of: claimSql.claim,
-      predicate: /where j\.state = 'queued'\s+limit/,
-      instead: 'limit',
+      predicate: /where j\.state = 'queued' and (not j\.awaits_lane\s+limit)/,
+      instead: 'where $1',
       // Both stop between their snapshot and the job's lock.
       alsoFor: (stated) =>
         stated.name === claimSql.claim.name
