@@ -48,6 +48,8 @@ type Selection = NonNullable<z.input<typeof taskGet.input>['selection']>;
 interface FarmOptions {
   readonly gitLimits?: Partial<GitLimits>;
   readonly sources?: Partial<SourceRules>;
+  readonly drawTaskId?: () => string;
+  readonly drawCommandId?: () => string;
 }
 
 export interface TeamFarm {
@@ -306,7 +308,7 @@ function fenceOf(lease: Pick<LeasedJob, 'id' | 'epoch' | 'lease_id'>) {
 }
 
 /** The team runtime on a database and a data folder of its own. */
-export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promise<TeamFarm> {
+export async function aTeamFarm({ gitLimits, sources, ...draws }: FarmOptions = {}): Promise<TeamFarm> {
   const { appUrl, ownerUrl } = await aDatabase();
   const database = openDatabase({ url: appUrl, max: 10 });
   const data = tempDir('data');
@@ -343,6 +345,7 @@ export async function aTeamFarm({ gitLimits, sources }: FarmOptions = {}): Promi
       },
       publicUrl: () => farmUrl,
       onTrouble: (error) => troubles.push(error),
+      ...draws,
       ...(gitLimits && { gitLimits }),
     });
     const queue: Queue = openQueue({

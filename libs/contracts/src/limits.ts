@@ -116,6 +116,8 @@ export const limits = {
   workflowNote: 8192,
   memberTitle: 255,
   memberProse: 16_384,
+  /** Draws of a short id before somebody is told that none is free (N9). */
+  idTries: 128,
   /** Dispatches of one Task that are leased or to be had at once; more wait (`waiting: lanes`). */
   lanesPerTask: 32,
   /** A lane that no machine took for so long goes to who waits for one. */

@@ -20,6 +20,9 @@ export interface TeamParts {
   readonly gitLimits?: Partial<GitLimits>;
   /** What repositories Tasks may start from (H30). */
   readonly sources: SourceRules;
+  /** Ids of Tasks and names of commands, by chance when absent. */
+  readonly drawTaskId?: () => string;
+  readonly drawCommandId?: () => string;
   /** Seals their credentials and secrets. */
   readonly vault: Vault;
   /** Where people reach the farm; links of messages lead there. */

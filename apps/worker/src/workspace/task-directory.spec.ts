@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { DispatchPayload } from '#contracts';
 import { tempDir } from '../../../../test/support/temp-dir.js';
-import { renderTaskDirectory } from './task-directory.js';
+import { clearTaskDirectory, renderTaskDirectory } from './task-directory.js';
 
 const written = { manifest: '# The team\n', workflow_note: 'Mind the tests.\n' };
 
@@ -26,6 +26,19 @@ describe('the Task directory', () => {
     expect(readdirSync(at).sort()).toEqual(['artifacts', 'manifest.md', 'notes', 'workflow-note.md']);
     expect(readFileSync(join(at, 'manifest.md'), 'utf8')).toBe(written.manifest);
     expect(statSync(join(at, 'notes', 'mender')).isDirectory()).toBe(true);
+  });
+
+  it('R7 holds the manifest of the Dispatch that begins, also where a workspace is kept that knew another team', async () => {
+    const workspace = tempDir();
+    await renderTaskDirectory(workspace, payload, written);
+    const at = join(workspace, payload.task_directory);
+    writeFileSync(join(at, 'manifest.md'), 'what a member made of it');
+    writeFileSync(join(at, 'notes', 'mender', 'kept.md'), 'mine');
+    await clearTaskDirectory(workspace, payload.task_directory);
+    await renderTaskDirectory(workspace, payload, { manifest: '# Another team\n' });
+    expect(readFileSync(join(at, 'manifest.md'), 'utf8')).toBe('# Another team\n');
+    expect(existsSync(join(at, 'workflow-note.md'))).toBe(false);
+    expect(readFileSync(join(at, 'notes', 'mender', 'kept.md'), 'utf8')).toBe('mine');
   });
 
   it("leaves the repository's own .longshore as it is", async () => {

@@ -1,8 +1,9 @@
-import { newCommandId, newId } from '#contracts';
+import { newId } from '#contracts';
 import type { Transaction } from '#store';
 import type { Standing } from '../handover/handover-rule.js';
 import type { TeamParts } from '../parts.js';
 import { dispatchSql } from '../sql/teams.js';
+import { nameRun } from './name-run.js';
 import { openRun } from './open-run.js';
 
 /**
@@ -15,7 +16,7 @@ export async function openVerify(parts: TeamParts, tx: Transaction, standing: St
   const last = await tx.first(dispatchSql.lastWorker, { assignment: standing.assignment.id });
   await openRun(parts, tx, standing, {
     id: newId(),
-    name: newCommandId(),
+    name: await nameRun(parts, tx),
     purpose: 'verify',
     request: {
       command: { kind: 'shell', command: verify.command },

@@ -45,10 +45,12 @@ export const taskSql = {
   lock: statement<TaskRow>('teams.task_lock', `select ${taskColumns} from task where id = $task for update`),
   lockOnly: statement<{ id: string }>('teams.task_lock_only', `select id from task where id = $task for update`),
   read: statement<TaskRow>('teams.task_read', `select ${taskColumns} from task where id = $task`),
+  /** No row: the id is another Task's (N9). */
   add: statement<TaskRow>(
     'teams.task_add',
     `insert into task (id, title, workflow, revision_no, prompt, started_by, status, source, settings)
-     values ($id, $title, $workflow, $revision_no, $prompt, $started_by, 'preparing', $source::jsonb, $settings::jsonb)`,
+     values ($id, $title, $workflow, $revision_no, $prompt, $started_by, 'preparing', $source::jsonb, $settings::jsonb)
+     on conflict (id) do nothing`,
   ),
   /**
    * In no order: those that fail for ever must not stand before the rest. Tasks that wait for an origin are counted apart, so that
@@ -519,6 +521,8 @@ export const commandRunSql = {
     'teams.command_run_named',
     `select ${commandRunColumns} from command_run where task = $task and name = $name`,
   ),
+  /** Names are unique in the farm (N9). */
+  taken: statement<{ id: string }>('teams.command_run_taken', 'select id from command_run where name = $name'),
   /** What a Dispatch waits for, or waited for. */
   ofDispatch: statement<CommandRunRow>(
     'teams.command_run_of_dispatch',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { inTurn } from '../../../../test/support/in-turn.js';
 import { aTeamFarm, leaseTime, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
 import { lockTask } from './lock-task.js';
@@ -86,6 +87,28 @@ describe('the control of a Task', () => {
       hint: expect.stringContaining('Read the Task again'),
     });
     expect((await farm.view(task)).actions.map(({ kind }) => kind)).toEqual(['resume', 'cancel']);
+  });
+
+  it('R18 beats a Resume by a view from before: nothing is opened again, whichever came to the Task first', async () => {
+    for (const cancelFirst of [true, false]) {
+      const { task, worker } = await farm.alone();
+      const north = worker('north');
+      await north.complete(await north.begin(), 'drained');
+      await farm.control(task, 'pause');
+      const actions = (await farm.view(task)).actions;
+      const by = (kind: string) => () => control(task, actions.find((action) => action.kind === kind)?.id ?? '');
+      const [one, two] = cancelFirst ? [by('cancel'), by('resume')] : [by('resume'), by('cancel')];
+      const [first, second] = await inTurn(farm, task, one, two);
+      expect(first.status).toBe('fulfilled');
+      expect(second).toMatchObject({ status: 'rejected', reason: { code: 'conflict' } });
+      // Who came second looks again; a cancel is always there, a Resume never again.
+      if (!cancelFirst) await farm.control(task, 'cancel');
+      await expect(by('resume')()).rejects.toMatchObject({ code: 'conflict' });
+      expect(await farm.view(task)).toMatchObject({ status: 'cancelled', actions: [], result: null });
+      expect(await openOf(task)).toEqual([]);
+      expect(await farm.teams.sweeps.retestLanes()).not.toContain(task);
+      await expect(north.claim()).rejects.toThrow('nothing to claim');
+    }
   });
 
   it('D9 I15 I7 cancels what waits at once, tells who holds a lease, keeps the work and has no Result', async () => {

@@ -21,6 +21,7 @@ import { unknownRepository } from '../source/check-repository.js';
 import { type NamedSource, nameSource } from '../source/name-source.js';
 import { repositorySql, sourceSql, taskSql } from '../sql/teams.js';
 import { workflowSql } from '../sql/workflow.js';
+import { unusedId } from '../unused-id.js';
 import { record } from './events.js';
 
 /**
@@ -50,9 +51,7 @@ export async function startTask(
     named?.row?.settings.verify,
   );
   requireAllowed(policy, input, content, settings.default_provider);
-  const id = newTaskId();
-  await tx.run(taskSql.add, {
-    id,
+  const row = {
     title: input.title ?? titleOf(input.prompt),
     workflow: input.workflow_id,
     revision_no: revision,
@@ -60,7 +59,9 @@ export async function startTask(
     started_by: starter.principal,
     source: JSON.stringify(named?.source ?? input.source),
     settings: JSON.stringify(settings),
-  });
+  };
+  const draw = parts.drawTaskId ?? newTaskId;
+  const id = await unusedId(draw, async (free) => (await tx.run(taskSql.add, { ...row, id: free })) === 1);
   record(parts, tx, {
     task: id,
     type: 'task_started',

@@ -162,6 +162,32 @@ describe('a Wave', () => {
     await expect(south.delegate(lead, { assignments: tooMany })).rejects.toThrow('<=8');
   });
 
+  it('N4 come to twenty Assignments of one in all, over any number of Waves, and one more is refused', async () => {
+    const { task, worker } = await farm.alone({ workflow_id: 'wide' });
+    const north = worker('north');
+    const most = limits.childAssignmentsPerAssignment;
+    let lead = await north.begin();
+    const ask = (count: number, callId = randomUUID()) => {
+      const assignments = Array.from({ length: count }, (_, n) => ({ child_id: `m${n}`, prompt: 'Do it' }));
+      return north.delegate(lead, { assignments }, callId);
+    };
+    for (let left = most; left > 0; ) {
+      const count = Math.min(left, limits.waveMembers);
+      if (count === left && left < limits.waveMembers)
+        await expect(ask(count + 1)).rejects.toMatchObject({
+          code: 'budget_exhausted',
+          fields: [{ path: '/assignments', rule: `max:${left}` }],
+        });
+      await north.handOverBy(lead, (callId) => ask(count, callId));
+      for (let n = 0; n < count; n += 1) await north.handOver(await north.begin(), blocked);
+      await farm.teams.sweeps.joinWaves();
+      lead = await north.begin();
+      left -= count;
+    }
+    await expect(ask(1)).rejects.toMatchObject({ code: 'budget_exhausted' });
+    expect(await counters(task)).toMatchObject({ used: most, assignments: 1 + most, waves: 3 });
+  });
+
   it('is not for members without a team, nor for a child that is at work', async () => {
     const { north, of } = await aWave(['a']);
     await expect(
