@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CommandRunInput, CommandRunPayload, limits } from '#contracts';
-import { aTeamFarm, leaseTime, payloadOf, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { inTurn } from '../../../../test/support/in-turn.js';
+import { aTeamFarm, leaseTime, payloadOf, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { lockTask } from '../task/lock-task.js';
 import { pauseTask } from '../task/pause-task.js';
 
@@ -158,22 +159,22 @@ describe('a command of a member', () => {
     });
   });
 
-  it('R3 is one of two handovers that come at once, and the other is refused', async () => {
-    await farm.workflow('manager', {
-      capabilities: { command_run: 'allow' },
-      children: [{ id: 'helper' }],
-    });
-    for (let round = 0; round < 4; round += 1) {
+  it('R3 D2 is one of two handovers that come at once: the first stands and is applied, the other is refused', async () => {
+    await farm.workflow('manager', { capabilities: { command_run: 'allow' }, children: [{ id: 'helper' }] });
+    for (const runFirst of [true, false]) {
       const { task, north, lease } = await aBuilder('manager');
-      const said = await Promise.allSettled([
-        north.run(lease, build),
-        north.delegate(lease, { assignments: [{ child_id: 'helper', prompt: 'Help' }] }),
-      ]);
-      expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-      for (const each of said)
-        if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'illegal_state' });
-      expect(await runOf(task)).toBeUndefined();
-      expect(await farm.sql(`select 1 from wave where task = '${task}'`)).toEqual([]);
+      const calls = { run: randomUUID(), give: randomUUID() };
+      const run = () => north.run(lease, build, calls.run);
+      const give = () => north.delegate(lease, { assignments: [{ child_id: 'helper', prompt: 'Help' }] }, calls.give);
+      const [one, two] = runFirst ? [run, give] : [give, run];
+      const [first, second] = await inTurn(farm, task, one, two);
+      expect(first.status).toBe('fulfilled');
+      expect(second).toMatchObject({ status: 'rejected', reason: { code: 'illegal_state' } });
+      const waves = () => farm.sql(`select status from wave where task = '${task}'`);
+      expect([await runOf(task), await waves()]).toEqual([undefined, []]);
+      await north.complete(lease, 'handover', { handover: { call_id: runFirst ? calls.run : calls.give } });
+      expect(await waves()).toEqual(runFirst ? [] : [{ status: 'open' }]);
+      expect((await runOf(task))?.state).toBe(runFirst ? 'pending_start' : undefined);
     }
   });
 
@@ -263,14 +264,28 @@ describe('a command of a member', () => {
     expect(await runOf(lost.task)).toMatchObject({ state: 'abandoned' });
   });
 
-  it('R20 has one end where it exits and its Task is cancelled in the same moment', async () => {
-    for (let round = 0; round < 6; round += 1) {
+  it('R20 H12 has one end where it exits and its Task is cancelled in the same moment, whichever is first', async () => {
+    for (const exitFirst of [true, false]) {
       const { task, north } = await asked();
       const command = await north.begin();
-      await Promise.allSettled([north.complete(command, 'exited', { exit_code: 0 }), farm.control(task, 'cancel')]);
-      const { status } = await farm.view(task);
+      const work = await north.work(command, { 'dist/out.txt': 'built\n' });
+      await north.upload(command, work);
+      const before = await headOf(task);
+      const action_id = (await farm.view(task)).actions.find(({ kind }) => kind === 'cancel')?.id ?? '';
+      const exit = () => north.complete(command, 'exited', { exit_code: 0, commit: work.commit, ...said('') });
+      const cancel = () =>
+        farm.tx((tx) => farm.teams.tasks.control(tx, { principal: person }, { task_id: task, action_id }));
+      const [one, two] = exitFirst ? [exit, cancel] : [cancel, exit];
+      const outcomes = await inTurn(farm, task, one, two);
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
       const ends = (await farm.eventTypes(task)).filter((type) => /command_run_(succeeded|cancelled)/.test(type));
-      expect([status, ends.length]).toEqual(['cancelled', 1]);
+      expect(ends).toEqual([exitFirst ? 'command_run_succeeded' : 'command_run_cancelled']);
+      expect(await farm.view(task)).toMatchObject({
+        status: 'cancelled',
+        result: null,
+        rescues: exitFirst ? [] : [{ commit: work.commit }],
+      });
+      expect(await headOf(task)).toBe(exitFirst ? work.commit : before);
       expect(await farm.sql(`select 1 from dispatch where task = '${task}' and closed_at is null`)).toEqual([]);
     }
   });

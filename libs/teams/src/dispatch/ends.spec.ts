@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DispatchEnded, limits } from '#contracts';
+import { statement } from '#store';
 import { aTeamFarm, leaseTime, payloadOf, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { dispatchEnds } from './ends.js';
 
@@ -143,6 +145,29 @@ describe('the end of a Dispatch', () => {
     const changed = (await Promise.all(sweeps)).flat().filter((task) => tasks.includes(task));
     expect(changed.sort()).toEqual([...tasks].sort());
     for (const task of tasks) expect(await dispatchesOf(task)).toHaveLength(2);
+  });
+
+  it('I3 lets no writer give a cause a second successor, whatever the cause', async () => {
+    const { task, worker } = await farm.alone();
+    const north = worker('north');
+    await north.complete(await north.begin(), 'drained');
+    const columns = 'task, assignment, attempt, reason, pins, request, continuation, base';
+    const twin = (cause: string) =>
+      farm.tx(async (tx) => {
+        const id = randomUUID();
+        await farm.queue.submit(tx, { id, kind: 'plain', held: true });
+        await tx.run(
+          statement(
+            '',
+            `insert into dispatch (id, caused_by, closed_at, closed_reason, ${columns})
+             select '${id}', ${cause}, now(), 'drained', ${columns} from dispatch where task = '${task}' and closed_at is null`,
+          ),
+        );
+      });
+    await expect(twin('caused_by')).rejects.toThrow('dispatch_caused_by');
+    // The first of an Assignment has no cause, and there is one of them too (I25).
+    await expect(twin('null')).rejects.toThrow('dispatch_caused_by');
+    expect(await dispatchesOf(task)).toHaveLength(2);
   });
 
   it('retry opens a new attempt from the head of the line, told why, while the budget lasts', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FarmError, HumanRequestInput, type ItemResponse, limits } from '#contracts';
+import { inTurn } from '../../../../test/support/in-turn.js';
 import { aTeamFarm, type TeamFarm } from '../../../../test/support/team-farm.js';
 
 let farm: TeamFarm;
@@ -100,11 +101,42 @@ describe('a question to people', () => {
     await expect(mute.north.ask(mute.lease, question)).rejects.toMatchObject({ code: 'capability_rejected' });
   });
 
-  it('R2 is one of two handovers that come at once, and the other is refused', async () => {
+  it('R2 D2 is one of two handovers that come at once: the first stands and is applied, the other is refused', async () => {
+    for (const askFirst of [true, false]) {
+      const { task, north, lease } = await anAsker();
+      const calls = { ask: randomUUID(), report: randomUUID() };
+      const ask = () => north.ask(lease, question, calls.ask);
+      const report = () => north.checkpoint(lease, green, calls.report);
+      const [one, two] = askFirst ? [ask, report] : [report, ask];
+      const [first, second] = await inTurn(farm, task, one, two);
+      expect(first.status).toBe('fulfilled');
+      expect(second).toMatchObject({ status: 'rejected', reason: { code: 'illegal_state' } });
+      expect(await farm.sql(`select 1 from human_request where task = '${task}'`)).toEqual([]);
+      const end = (call_id: string) => north.complete(lease, 'handover', { handover: { call_id } });
+      const [mine, other] = askFirst ? [calls.ask, calls.report] : [calls.report, calls.ask];
+      await expect(end(other)).rejects.toMatchObject({ code: 'handover_refused' });
+      await end(mine);
+      expect(await farm.view(task)).toMatchObject(
+        askFirst
+          ? { status: 'running', human_requests: [{ status: 'open' }] }
+          : { status: 'completed', human_requests: [] },
+      );
+    }
+  });
+
+  it('I22 names files that its work holds, or is refused', async () => {
     const { task, north, lease } = await anAsker();
-    const said = await Promise.allSettled([north.ask(lease, question), north.checkpoint(lease, green)]);
-    expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const ask = (path: string) =>
+      north.handOverBy(lease, (callId) => north.ask(lease, { ...question, files: [{ path }] }, callId), {
+        files: { 'here.md': 'here\n' },
+      });
+    await expect(ask('nowhere.md')).rejects.toMatchObject({
+      code: 'handover_refused',
+      detail: expect.stringContaining('invalid_task_path'),
+    });
     expect(await farm.sql(`select 1 from human_request where task = '${task}'`)).toEqual([]);
+    await ask('here.md');
+    expect((await farm.view(task)).human_requests).toMatchObject([{ files: [{ path: 'here.md' }] }]);
   });
 
   it('is answered once: the second answer, an old view’s and a twin of the first change nothing', async () => {

@@ -238,6 +238,16 @@ describe('the control of a Task', () => {
     for (const { task } of [retried, lost, moved]) expect(await openOf(task)).toHaveLength(1);
   });
 
+  it('D8 holds what is queued when the Task pauses: nobody is given it before Resume', async () => {
+    const { task, worker } = await farm.alone();
+    await farm.control(task, 'pause');
+    await expect(worker('north').claim()).rejects.toThrow('nothing to claim');
+    expect(await farm.sql(`select state from job where scope = '${task}'`)).toEqual([{ state: 'held' }]);
+    await farm.control(task, 'resume');
+    expect(await worker('north').begin()).toMatchObject({ epoch: 1 });
+    expect(await farm.sql(`select reason from dispatch where task = '${task}'`)).toEqual([{ reason: 'root' }]);
+  });
+
   it('D8 I3 leaves a lane to the end that is still to arrive when the Task is resumed before it', async () => {
     const { task, worker } = await farm.alone();
     const north = worker('north');

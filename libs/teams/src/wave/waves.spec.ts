@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { limits } from '#contracts';
 import { openStore, readFileAt } from '#git';
+import { plainGit } from '../../../../test/support/repositories.js';
 import { aTeamFarm, leaseTime, type TeamFarm } from '../../../../test/support/team-farm.js';
 
 let farm: TeamFarm;
@@ -139,6 +140,70 @@ describe('a Wave', () => {
     expect(await counters(task)).toEqual(alone);
   });
 
+  it('I10 R25 D1 is refused whole when the budget is gone as its work arrives', async () => {
+    const { task, worker } = await farm.alone({ workflow_id: 'trio' });
+    const north = worker('north');
+    const lead = await north.begin();
+    const callId = randomUUID();
+    const assignments = ['a', 'b'].map((child_id) => ({ child_id, prompt: 'Do it' }));
+    await north.delegate(lead, { assignments }, callId);
+    const left = (count: number) =>
+      rows(`update assignment set children_used = children_limit - ${count} where task = '${task}' and parent is null`);
+    await left(1);
+    await expect(north.complete(lead, 'handover', { handover: { call_id: callId } })).rejects.toMatchObject({
+      code: 'handover_refused',
+      detail: expect.stringContaining('budget_exhausted'),
+    });
+    await left(limits.childAssignmentsPerAssignment);
+    expect(await counters(task)).toEqual(alone);
+    // With a Wave that it may have it goes on.
+    await north.handOverBy(lead, (id) => north.delegate(lead, { assignments }, id));
+    expect(await counters(task)).toEqual({ used: 2, waves: 1, members: 2, assignments: 3, dispatches: 3 });
+  });
+
+  it('I10 is undone whole when it breaks off half-way, and comes about once after it', async () => {
+    const { task, worker } = await farm.alone({ workflow_id: 'trio' });
+    const north = worker('north');
+    const lead = await north.begin();
+    const callId = randomUUID();
+    const assignments = ['a', 'b'].map((child_id) => ({ child_id, prompt: 'Do it' }));
+    await north.delegate(lead, { assignments }, callId);
+    const { mend } = await farm.breakAt(task, 'dispatch_opened');
+    const end = () => north.complete(lead, 'handover', { handover: { call_id: callId } });
+    await expect(end()).rejects.toThrow('broken off');
+    expect(await counters(task)).toEqual(alone);
+    await mend();
+    await end();
+    expect(await counters(task)).toEqual({ used: 2, waves: 1, members: 2, assignments: 3, dispatches: 3 });
+  });
+
+  it('I22 names files that its work holds, or is refused by the place of the one that it does not', async () => {
+    const { task, worker } = await farm.alone({ workflow_id: 'trio' });
+    const north = worker('north');
+    const lead = await north.begin();
+    const work = await north.work(lead, { 'plan.md': 'plan\n', 'folder/a.md': 'a\n' });
+    await north.upload(lead, work);
+    const ask = async (path: string) => {
+      const callId = randomUUID();
+      const assignments = [
+        { child_id: 'b', prompt: 'Do it' },
+        { child_id: 'a', prompt: 'Do it', files: [{ path }] },
+      ];
+      await north.delegate(lead, { assignments }, callId);
+      return north.complete(lead, 'handover', { handover: { call_id: callId }, commit: work.commit });
+    };
+    for (const path of ['nowhere.md', 'folder'])
+      await expect(ask(path)).rejects.toMatchObject({
+        code: 'handover_refused',
+        detail: expect.stringContaining('invalid_task_path'),
+      });
+    expect(await counters(task)).toEqual(alone);
+    await ask('plan.md');
+    const children = [await north.begin(), await north.begin()];
+    const files = await Promise.all(children.map(async (lease) => (await north.context(lease)).assignment.files));
+    expect(files).toEqual(expect.arrayContaining([[], [{ path: 'plan.md' }]]));
+  });
+
   it('I10 H1 writes none of it where the work never arrives', async () => {
     const { task, worker } = await farm.alone({ workflow_id: 'trio' });
     const north = worker('north');
@@ -167,7 +232,7 @@ describe('a Wave', () => {
     const north = worker('north');
     const most = limits.childAssignmentsPerAssignment;
     let lead = await north.begin();
-    const ask = (count: number, callId = randomUUID()) => {
+    const ask = (count: number, callId: string = randomUUID()) => {
       const assignments = Array.from({ length: count }, (_, n) => ({ child_id: `m${n}`, prompt: 'Do it' }));
       return north.delegate(lead, { assignments }, callId);
     };
@@ -223,6 +288,26 @@ describe('a Wave', () => {
     });
     await north.handOver(lead, blocked);
     expect(await farm.view(task)).toMatchObject({ status: 'completed', result: { outcome: 'blocked' } });
+  });
+
+  it('Q3 after a blocked child the parent gives the work again or takes the child out of the team, and may be green', async () => {
+    const { task, north, of } = await aWave(['a', 'b'], 'duo');
+    await north.handOver(of('a'), blocked);
+    await north.handOver(of('b'), blocked);
+    await farm.teams.sweeps.joinWaves();
+    const lead = await north.begin();
+    await north.handOverBy(lead, (callId) =>
+      north.delegate(lead, { assignments: [{ child_id: 'b', prompt: 'Once more' }] }, callId),
+    );
+    await north.handOver(await north.begin(), green);
+    await farm.teams.sweeps.joinWaves();
+    const second = await north.begin();
+    await expect(north.checkpoint(second, green)).rejects.toMatchObject({
+      detail: expect.stringContaining('missing: a.'),
+    });
+    await north.handOverBy(second, (callId) => north.removeChild(second, 'a', callId));
+    await north.handOver(await north.begin(), green);
+    expect(await farm.view(task)).toMatchObject({ status: 'completed', result: { outcome: 'green' } });
   });
 
   it('I9 is not settled by a retry: the child tries again, and its place stays', async () => {
@@ -283,19 +368,58 @@ describe('a Wave', () => {
     expect(successors).toHaveLength(1);
   });
 
-  it('R8 D8 waits with its join while the Task is paused, and Resume brings it about', async () => {
-    const { task, north, of } = await aWave(['a']);
-    const callId = randomUUID();
-    await north.checkpoint(of('a'), green, callId);
-    await rows(`update task set status = 'paused', pause_reason = 'paused_by_operator' where id = '${task}'`);
-    await north.complete(of('a'), 'handover', { handover: { call_id: callId } });
-    expect(await farm.teams.sweeps.joinWaves()).not.toContain(task);
-    await farm.control(task, 'resume');
-    expect(await rows(`select 1 from dispatch where task = '${task}' and closed_at is null`)).toEqual([]);
-    expect(await farm.teams.sweeps.joinWaves()).toContain(task);
-    await north.handOver(await north.begin(), blocked);
-    expect(await farm.view(task)).toMatchObject({ status: 'completed' });
-  });
+  it.each(['wave_settled', 'dispatch_opened'])(
+    'H6 D21 is begun again where controllers die as it writes %s: one head of the line, each child merged once',
+    async (step) => {
+      const { task, north, of } = await aWave(['a', 'b'], 'duo');
+      await north.handOver(of('a'), green, { 'a.txt': 'a\n' });
+      await north.handOver(of('b'), green, { 'b.txt': 'b\n' });
+      const lineOf = async () =>
+        (
+          await rows<{ head: string; base: string }>(
+            `select line_head as head, line_base as base from assignment where task = '${task}' and parent is null`,
+          )
+        )[0];
+      const before = await lineOf();
+      const controllers = [farm.teams, farm.another().teams, farm.another().teams];
+      const joinAll = () => Promise.all(controllers.map((teams) => teams.sweeps.joinWaves()));
+      const { mend } = await farm.breakAt(task, step);
+      for (let deaths = 0; deaths < 2; deaths += 1) expect((await joinAll()).flat()).not.toContain(task);
+      expect(await lineOf()).toEqual(before);
+      expect(await rows(`select status from wave where task = '${task}'`)).toEqual([{ status: 'open' }]);
+      await mend();
+      expect((await joinAll()).flat().filter((joined) => joined === task)).toEqual([task]);
+      const after = await lineOf();
+      const store = await openStore(join(farm.data, 'tasks', task, 'store.git'));
+      const merges = plainGit(store.dir, ['log', '--merges', '--format=%s', `${before?.base}..${after?.head}`]);
+      expect(merges.split('\n').sort()).toEqual(['Merge the work of a', 'Merge the work of b']);
+      expect(await rows(`select 1 from dispatch where task = '${task}' and reason = 'delegation_wave'`)).toHaveLength(
+        1,
+      );
+    },
+  );
+
+  it.each([
+    ['before', true],
+    ['after', false],
+  ])(
+    'R8 D8 is joined after Resume where its last child reported %s the pause and nobody had joined it',
+    async (_, early) => {
+      const { task, north, of } = await aWave(['a']);
+      const callId = randomUUID();
+      await north.checkpoint(of('a'), green, callId);
+      const report = () => north.complete(of('a'), 'handover', { handover: { call_id: callId } });
+      if (early) await report();
+      await farm.control(task, 'pause');
+      if (!early) await report();
+      expect(await farm.teams.sweeps.joinWaves()).not.toContain(task);
+      await farm.control(task, 'resume');
+      expect(await rows(`select 1 from dispatch where task = '${task}' and closed_at is null`)).toEqual([]);
+      expect(await farm.teams.sweeps.joinWaves()).toContain(task);
+      await north.handOver(await north.begin(), blocked);
+      expect(await farm.view(task)).toMatchObject({ status: 'completed' });
+    },
+  );
 
   it('R9 I15 leaves nothing open behind a cancel', async () => {
     const { task, north, of } = await aWave(['a', 'b']);
@@ -313,17 +437,35 @@ describe('a Wave', () => {
     expect(await rows(`select 1 from dispatch where task = '${task}' and closed_at is null`)).toEqual([]);
   });
 
-  it('R12 keeps its place for a child whose machine dies', async () => {
-    const { task, worker, north, of } = await aWave(['a']);
+  it('R12 keeps its place for a child that does not start at once and whose machine dies then: it reports once', async () => {
+    const { task, worker } = await farm.alone({ workflow_id: 'trio' });
+    const north = worker('north');
+    const lead = await north.begin();
+    const assignments = ['a', 'b'].map((child_id) => ({ child_id, prompt: 'Do it' }));
+    await north.handOverBy(lead, (callId) => north.delegate(lead, { assignments }, callId));
+    const refused = await north.claim();
+    await north.fail(refused, 'provider_start');
+    await farm.time.pass(limits.startAttempts * 1000);
+    const lost = [await north.begin(), await north.begin()];
+    expect(lost.find(({ id }) => id === refused.id)).toMatchObject({ epoch: 2 });
     await farm.time.pass(leaseTime);
     await farm.queue.sweep();
-    const again = await worker('south').begin();
-    expect(again).toMatchObject({ id: of('a').id, epoch: 2 });
-    await expect(north.handOver(of('a'), green)).rejects.toMatchObject({ code: 'stale_lease' });
-    await worker('south')
-      .checkpoint(again, { summary: 'x' })
-      .catch(() => undefined);
-    expect(await rows(`select status from wave where task = '${task}'`)).toEqual([{ status: 'open' }]);
+    const south = worker('south');
+    for (const _ of lost) {
+      const lease = await south.begin();
+      expect(lost.map(({ id }) => id)).toContain(lease.id);
+      const before = lost.find(({ id }) => id === lease.id);
+      if (before) await expect(north.handOver(before, green)).rejects.toMatchObject({ code: 'stale_lease' });
+      expect(await farm.teams.sweeps.joinWaves()).not.toContain(task);
+      await south.handOver(lease, green);
+    }
+    expect(await farm.teams.sweeps.joinWaves()).toContain(task);
+    expect((await north.context(await north.begin())).continuation).toMatchObject({
+      members: [
+        { child_id: 'a', outcome: 'green' },
+        { child_id: 'b', outcome: 'green' },
+      ],
+    });
   });
 
   it('D4 I26 pauses the Task when none of its children can go on, and Resume gives the child new tries', async () => {
