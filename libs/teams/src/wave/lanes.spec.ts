@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import { limits } from '#contracts';
 import { aTeamFarm, type TeamFarm } from '../../../../test/support/team-farm.js';
 
@@ -43,12 +44,12 @@ describe('a Task with more work than lanes', () => {
     const leases = [];
     for (let n = 0; n < limits.lanesPerTask; n += 1) leases.push(await north.begin());
     await expect(north.claim()).rejects.toThrow('nothing to claim');
-    const view = await farm.view(task);
-    expect(view).toMatchObject({ status: 'running', product_status: 'working' });
-    const waiting = view.team.filter(({ waits_for }) => waits_for === 'lanes');
-    expect(waiting).toMatchObject([{ state: 'waiting' }]);
+    expect(await farm.view(task)).toMatchObject({ status: 'running', product_status: 'working' });
     const { jobs } = await farm.queue.list(farm.database, { scope: task, state: 'queued', limit: 5 });
-    expect(jobs).toMatchObject([{ note: 'waiting: lanes' }]);
+    expect(jobs).toMatchObject([{ note: 'waiting: lanes', payload: { member_id: expect.any(String) } }]);
+    const { member_id } = z.looseObject({ member_id: z.string() }).parse(jobs[0]?.payload);
+    const shown = () => farm.select(task, { kind: 'member', member_id });
+    expect(await shown()).toMatchObject({ state: 'waiting', waits_for: 'lanes' });
     // Another Task has lanes of its own.
     await expect(other.worker('south').begin()).resolves.toMatchObject({ epoch: 1 });
 
@@ -56,7 +57,7 @@ describe('a Task with more work than lanes', () => {
     if (!first) throw new Error('nobody is at work');
     await north.handOver(first, green);
     const last = await north.begin();
-    expect((await north.context(last)).current_member.id).toBe(waiting[0]?.member_id);
-    expect((await farm.view(task)).team.filter(({ waits_for }) => waits_for !== null)).toEqual([]);
+    expect((await north.context(last)).current_member.id).toBe(member_id);
+    expect(await shown()).toMatchObject({ state: 'working', waits_for: null });
   });
 });

@@ -16,7 +16,7 @@ import {
   setWorkPlan,
   startCommandRun,
   taskControl,
-  taskGet,
+  taskOverview,
   taskStart,
   updateChild,
   workflowImport,
@@ -224,7 +224,7 @@ describe('a member is refused with the code that says why:', () => {
       expect(await refusal(over, operation, inputOf(operation))).toMatchObject({ status: 409, code: 'stale_dispatch' });
 
     const paused = await held();
-    const { actions } = await farm.admin.call(taskGet, { task_id: paused.task });
+    const { actions } = await farm.admin.call(taskOverview, { task_id: paused.task });
     const action_id = actions.find(({ kind }) => kind === 'pause')?.id;
     await farm.admin.call(taskControl, { task_id: paused.task, action_id }, { confirm: true });
     expect(await refusal(paused, checkpoint, done)).toMatchObject({ status: 409, code: 'stale_dispatch' });
