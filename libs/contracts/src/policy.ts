@@ -3,7 +3,7 @@ import { contract } from './contract.js';
 import { limits } from './limits.js';
 import { prose } from './text.js';
 import { Budget } from './usage.js';
-import { AuthoredSandbox, ProviderKind } from './workflow-document.js';
+import { AuthoredSandbox, HumanRequestKind, ProviderKind } from './workflow-document.js';
 
 /** The most that workflows and Tasks may ask for. What is absent is not limited. */
 export const Policy = z.strictObject({
@@ -16,6 +16,12 @@ export const Policy = z.strictObject({
     .max(64)
     .optional()
     .describe('the only models, or their beginnings with * behind; each member must then name its model'),
+  human_request: z
+    .array(HumanRequestKind)
+    .max(HumanRequestKind.options.length)
+    .optional()
+    .describe('the only kinds of questions that members may ask people; none where the list is empty'),
+  command_run: z.enum(['allow', 'deny']).optional().describe('deny: no member may have commands run'),
   budget: Budget.optional().describe('the most that one Task may use; a Task that names no budget gets this one'),
 });
 export type Policy = z.output<typeof Policy>;

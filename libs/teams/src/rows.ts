@@ -8,6 +8,7 @@ import type {
   DispatchResult,
   FileReference,
   HumanItem,
+  HumanRequestKind,
   HumanResolution,
   MemberCapabilities,
   MemberProvider,
@@ -145,11 +146,19 @@ export interface AssignmentRow {
 }
 
 /** What a Dispatch was rendered from. */
+/** What a member may ask for beyond its own turn. */
+export interface Grants {
+  readonly human_request: readonly z.output<typeof HumanRequestKind>[];
+  readonly command_run: 'allow' | 'deny';
+}
+
 export interface Pins {
   readonly team_revision: string;
   readonly member: string;
   readonly config_id: string;
   readonly basis_id: string;
+  /** As workflow and policy gave them when the Dispatch was opened; absent of those from before there was a policy of grants. */
+  readonly grants?: Grants;
   readonly provider: {
     readonly kind: string;
     /** Only where the workflow or the Task names it; else the farm chooses. */

@@ -5,7 +5,7 @@ import type { Standing } from '../handover/handover-rule.js';
 import type { PlannedMember } from '../replan/change-team.js';
 import type { MemberConfiguration, Pins, TaskRow, TeamMemberRow } from '../rows.js';
 import { assignmentSql, teamSql } from '../sql/teams.js';
-import { capabilitiesOf, ceilingOf } from './exposure.js';
+import { ceilingOf, grantsOf } from './exposure.js';
 
 /** A direct child, as its parent sees it. */
 export interface DirectTeammate {
@@ -60,11 +60,12 @@ export async function foreseeTeam(
     return teammate(task, row, { required, busy: now?.availability === 'busy' });
   });
   const manages = children.length > 0;
+  const grants = grantsOf(dispatch.pins, self.configuration);
   return {
     direct_team: team.map(asJson),
     behavior: manages ? ('manager' as const) : ('contributor' as const),
-    effective_capabilities: capabilitiesOf(self.configuration),
-    available_actions: availableOf(ceilingOf({ manages, configuration: self.configuration }), team),
+    effective_capabilities: { ...grants, human_request: [...grants.human_request] },
+    available_actions: availableOf(ceilingOf({ manages, grants }), team),
   };
 }
 

@@ -1,12 +1,12 @@
-import type { MemberConfiguration } from '../rows.js';
+import type { Grants, MemberConfiguration, Pins } from '../rows.js';
 
 /** What a member may ever call while it does one Dispatch, in the order of its operations: a ceiling, not a permission (§3.2). */
 export function ceilingOf({
   manages,
-  configuration,
+  grants,
 }: {
   readonly manages: boolean;
-  readonly configuration: MemberConfiguration;
+  readonly grants: Grants;
 }): readonly string[] {
   return [
     'get_current_context',
@@ -15,13 +15,17 @@ export function ceilingOf({
     ...(manages ? ['delegate'] : []),
     'add_child',
     ...(manages ? ['update_child', 'remove_child'] : []),
-    ...(capabilitiesOf(configuration).human_request.length > 0 ? ['open_human_request'] : []),
-    ...(capabilitiesOf(configuration).command_run === 'allow' ? ['start_command_run'] : []),
+    ...(grants.human_request.length > 0 ? ['open_human_request'] : []),
+    ...(grants.command_run === 'allow' ? ['start_command_run'] : []),
   ];
 }
 
-/** Effective is what is authored; nothing is inherited (I20). */
-export function capabilitiesOf({ capabilities }: MemberConfiguration) {
-  const command_run: 'allow' | 'deny' = capabilities?.command_run ?? 'deny';
-  return { human_request: [...(capabilities?.human_request ?? [])], command_run };
+/** What the workflow gives a member; nothing is inherited (I20). */
+export function authoredGrants({ capabilities }: MemberConfiguration): Grants {
+  return { human_request: capabilities?.human_request ?? [], command_run: capabilities?.command_run ?? 'deny' };
+}
+
+/** What it has in a Dispatch: frozen when that was opened, whatever the policy says since. */
+export function grantsOf({ grants }: Pick<Pins, 'grants'>, configuration: MemberConfiguration): Grants {
+  return grants ?? authoredGrants(configuration);
 }

@@ -4,12 +4,13 @@ import { sentTogether, type Transaction } from '#store';
 import { chooseAccount } from '../account/choose-account.js';
 import type { TeamParts } from '../parts.js';
 import { readPolicy } from '../policy/keep-policy.js';
-import { type Breach, breachesOf, sandboxUnder } from '../policy/policy-rules.js';
-import type { AssignmentRow, Continuation, OpenedReason, Pins, TaskRow } from '../rows.js';
+import { type Breach, breachesOf, grantsUnder, sandboxUnder } from '../policy/policy-rules.js';
+import type { AssignmentRow, Continuation, Grants, OpenedReason, Pins, TaskRow } from '../rows.js';
 import { teamWorkSql } from '../sql/team-work.js';
 import { dispatchSql, teamSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { openAttention } from '../task/open-attention.js';
+import { authoredGrants } from './exposure.js';
 import { drawPicture, taskDirectory } from './picture.js';
 import { renderRequest } from './render-request.js';
 
@@ -35,8 +36,12 @@ export async function openDispatch(
 ): Promise<string> {
   const id = newId();
   const policy = await readPolicy(tx);
-  const asked = await pinMember(tx, task, assignment.member);
-  const pins = { ...asked, provider: { ...asked.provider, sandbox: sandboxUnder(policy, asked.provider.sandbox) } };
+  const { granted, ...asked } = await pinMember(tx, task, assignment.member);
+  const pins: Pins = {
+    ...asked,
+    grants: grantsUnder(policy, granted),
+    provider: { ...asked.provider, sandbox: sandboxUnder(policy, asked.provider.sandbox) },
+  };
   const [breach] = breachesOf(policy, asked.provider);
   const picture = await drawPicture(tx, {
     task,
@@ -117,7 +122,7 @@ async function callForPolicy(
   await openAttention(parts, tx, { task: task.id, job, kind: 'policy_refused', summary });
 }
 
-async function pinMember(tx: Transaction, task: TaskRow, member: string): Promise<Pins> {
+async function pinMember(tx: Transaction, task: TaskRow, member: string): Promise<Pins & { granted: Grants }> {
   if (task.team_revision === null) throw new Error('the Task has no team yet');
   const team = await tx.all(teamSql.members, { revision: task.team_revision });
   const row = team.find((other) => other.member === member);
@@ -128,6 +133,7 @@ async function pinMember(tx: Transaction, task: TaskRow, member: string): Promis
     member: row.member,
     config_id: row.config_id,
     basis_id: row.basis_id,
+    granted: authoredGrants(row.configuration),
     provider: chosen(provider ?? { kind: task.settings.default_provider }, task),
   };
 }

@@ -6,7 +6,7 @@ import { steerSql } from '../sql/steer.js';
 import { teamSql } from '../sql/teams.js';
 import { workflowSql } from '../sql/workflow.js';
 import { availableOf, type DirectTeammate, directTeam, proseOf } from './direct-team.js';
-import { capabilitiesOf, ceilingOf } from './exposure.js';
+import { ceilingOf, grantsOf } from './exposure.js';
 
 type Context = OutputOf<typeof getCurrentContext>;
 
@@ -42,7 +42,8 @@ export async function drawPicture(
   if (!self) throw new Error('the pinned revision does not hold the member');
   const directory = taskDirectory(task.id);
   const manages = team.some((row) => row.parent === self.member);
-  const ceiling = ceilingOf({ manages, configuration: self.configuration });
+  const grants = grantsOf(pins, self.configuration);
+  const ceiling = ceilingOf({ manages, grants });
   const direct = await directTeam(tx, task, team, pins);
   return {
     task: { id: task.id, workflow_id: task.workflow },
@@ -53,7 +54,7 @@ export async function drawPicture(
       ...(self.parent === null ? { position: 'task_lead' as const } : {}),
       behavior: manages ? 'manager' : 'contributor',
       provider: definedOnly(pins.provider),
-      effective_capabilities: capabilitiesOf(self.configuration),
+      effective_capabilities: { ...grants, human_request: [...grants.human_request] },
     },
     assignment: { id: assignment.id, prompt: assignment.prompt, files: [...assignment.files] },
     steering: heard.map(({ message, created_at }) => ({ message, occurred_at: created_at.toISOString() })),

@@ -44,7 +44,7 @@ export async function setPolicy(
 /** Each rule that would be another one. */
 export async function previewPolicy(queries: Queries, wanted: Policy): Promise<Preview> {
   const now = await readPolicy(queries);
-  const rules = ['sandbox', 'providers', 'models', 'budget'] as const;
+  const rules = ['sandbox', 'providers', 'models', 'human_request', 'command_run', 'budget'] as const;
   const changes = rules.map((id) => ({ id, before: now[id] ?? null, after: wanted[id] ?? null }));
   const changed = changes.filter(({ before, after }) => JSON.stringify(before) !== JSON.stringify(after));
   return { summary: `This would change ${changed.length} rules of the policy`, changes: changed };

@@ -1,5 +1,7 @@
 import type { Budget, MemberProvider, Policy, WorkflowMember } from '#contracts';
 
+import type { Grants } from '../rows.js';
+
 type Sandbox = NonNullable<MemberProvider['sandbox']>;
 
 /** As far as the policy looks at a member's provider. */
@@ -66,6 +68,14 @@ export function budgetUnder({ budget: most }: Policy, asked: Budget | undefined)
 export function sandboxUnder({ sandbox: most }: Policy, asked: Sandbox | undefined): Sandbox | undefined {
   if (!most || most.mode === 'full_access') return asked;
   return asked && rungOf(asked) <= rungOf(most) ? asked : most;
+}
+
+/** Of what a workflow grants, what the policy lets be; never more (I20). */
+export function grantsUnder({ human_request: kinds, command_run }: Policy, granted: Grants): Grants {
+  return {
+    human_request: granted.human_request.filter((kind) => kinds === undefined || kinds.includes(kind)),
+    command_run: command_run === 'deny' ? 'deny' : granted.command_run,
+  };
 }
 
 const budgetKeys = ['usd', 'tokens', 'requests'] as const;

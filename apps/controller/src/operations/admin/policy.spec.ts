@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { jobClaim, jobComplete, policySet, policyShow, status, taskStart, workflowImport } from '#contracts';
+import {
+  getCurrentContext,
+  jobClaim,
+  jobComplete,
+  openHumanRequest,
+  policySet,
+  policyShow,
+  startCommandRun,
+  status,
+  taskStart,
+  workflowImport,
+} from '#contracts';
 import { aController, type TestController } from '../../../../../test/support/a-controller.js';
 
 let farm: TestController;
@@ -80,6 +91,51 @@ describe('the policy', () => {
     await farm.admin.call(taskStart, { workflow_id: 'solo', prompt: 'Do it.', pool });
     const { jobs } = await worker.call(jobClaim, { request_id: randomUUID(), wait_seconds: 20 });
     expect(jobs[0]?.payload).toMatchObject(noNetwork);
+  });
+
+  it('I20 gives a member of what its workflow grants what the policy lets be, as it was when its Dispatch was opened', async () => {
+    const grants = '  capabilities: {human_request: [input, approval], command_run: allow}\n';
+    await farm.admin.call(workflowImport, { document: solo('granted', grants) });
+    await setPolicy({ human_request: ['approval', 'review'], command_run: 'deny' });
+    const pool = `pool-${randomUUID().slice(0, 8)}`;
+    const worker = await farm.aWorker({ pool, slots: 1 });
+    await farm.admin.call(taskStart, { workflow_id: 'granted', prompt: 'Do it.', pool });
+    const claimed = async () => {
+      const [lease] = (await worker.call(jobClaim, { request_id: randomUUID(), wait_seconds: 20 })).jobs;
+      if (!lease) throw new Error('there was nothing to claim');
+      return lease;
+    };
+    const lease = await claimed();
+    expect(lease.payload).toMatchObject({
+      tools: expect.not.arrayContaining(['start_command_run']),
+      human_kinds: ['approval'],
+    });
+    // A wider policy holds from the next Dispatch on.
+    await setPolicy({});
+    const ask = (by: typeof lease, name: string, input: unknown) =>
+      worker.ask(name, input, { jobToken: by.token, key: randomUUID() });
+    const context = z
+      .looseObject({ result: getCurrentContext.output })
+      .parse((await ask(lease, getCurrentContext.name, {})).body).result;
+    expect(context.current_member.effective_capabilities).toEqual({ human_request: ['approval'], command_run: 'deny' });
+    expect(context.available_actions).not.toContain('start_command_run');
+    const options = ['Yes', 'No'].map((title) => ({ id: title.toLowerCase(), title }));
+    const question = { kind: 'input', summary: 'Which?', items: [{ id: 'q', prompt: 'Which?', options }] };
+    const command = { command: { kind: 'shell', command: 'true' }, summary: 'Look' };
+    for (const [name, request] of [
+      [openHumanRequest.name, question],
+      [startCommandRun.name, command],
+    ] as const)
+      expect((await ask(lease, name, { request })).body).toMatchObject({ code: 'capability_rejected' });
+
+    const { id: job_id, epoch, lease_id } = lease;
+    await worker.call(jobComplete, { job_id, epoch, lease_id, ended: 'drained', result: {} });
+    const next = await claimed();
+    expect(next.payload).toMatchObject({
+      tools: expect.arrayContaining(['open_human_request', 'start_command_run']),
+      human_kinds: ['input', 'approval'],
+    });
+    expect((await ask(next, startCommandRun.name, { request: command })).status).toBe(200);
   });
 
   it('lets nothing begin that it has come to forbid, tells a person, and lets it go on when it is allowed again', async () => {
