@@ -202,6 +202,8 @@ export const limits = {
   gitOutputBytes: 256 * 1024 ** 2,
   /** Tasks whose sources one controller makes ready at once. */
   preparingAtOnce: 4,
+  /** Waves that one controller joins at once: one whose merge takes long holds up no other. */
+  joiningAtOnce: 4,
   uploadExpiresMs: 3_600_000,
   /** Checkouts that a principal has uploaded and that no Task has taken in yet. */
   uploadedBytesPerPrincipal: 4 * 1024 ** 3,

@@ -114,6 +114,29 @@ export async function gitToFile(
   return { path: to.path, bytes, sha256: hash.digest('hex') };
 }
 
+/**
+ * A process group that runs git once for each line of its stdin: the file that is git's stdin, then the arguments. Behind each
+ * answer stand its exit code and three NULs. `ended` throws as `git`.
+ */
+export function startGitLoop(call: Omit<GitCall, 'input' | 'accept'>) {
+  const group = { ...call, group: true, accept: 'any' } as const;
+  const running = execa(...command([], call, forEachLine), {
+    ...surroundings(group),
+    encoding: 'buffer',
+    stdin: 'pipe',
+    buffer: { stdout: false, stderr: true },
+    maxBuffer: { stderr: 1024 * 1024 },
+  });
+  const watch = watchGroup(running.pid, group);
+  const ended = async (): Promise<string> => {
+    const alone = await running.finally(() => watch.stop());
+    const stderr = Buffer.from(alone.stderr).toString();
+    judge(['loop'], group, { ...alone, ...watch.ended(), stderr });
+    return stderr;
+  };
+  return { stdin: running.stdin, stdout: running.stdout, ended };
+}
+
 /** The lines of git's stdout, one by one, for answers that do not fit in memory. Throws as `git`. */
 export async function* gitLines(args: readonly string[], call: GitCall): AsyncGenerator<string> {
   const running = execa(...command(args, call), {
@@ -138,15 +161,17 @@ export function diskFull(fault: unknown): FarmError | undefined {
 }
 
 // ulimit because RLIMIT_AS is inherited and git has no limit of its own: one delta of a few bytes can ask for gigabytes (H31)
-const limited = 'ulimit -v "$1" 2>/dev/null; [ "$2" = 0 ] || ulimit -f "$2"; shift 2; exec git "$@"';
+const limited = 'ulimit -v "$1" 2>/dev/null; [ "$2" = 0 ] || ulimit -f "$2"; shift 2;';
+const once = `${limited} exec git "$@"`;
+const forEachLine = `${limited} set -f; while read -r input args; do git $args <"$input"; printf '%d\\000\\000\\000' $?; done`;
 
-function command(args: readonly string[], call: GitCall): [string, readonly string[]] {
+function command(args: readonly string[], call: GitCall, script = once): [string, readonly string[]] {
   // on the user's own machine and repository git takes what it takes
   if (call.settings === 'user') return ['git', args];
   const kibibytes = Math.floor(gitLimits(call.limits).gitMemoryBytes / 1024);
   // POSIX counts files in blocks of 512 bytes
   const blocks = Math.ceil((call.maxFileBytes ?? 0) / 512);
-  return ['/bin/sh', ['-c', limited, 'git', String(kibibytes), String(blocks), ...args]];
+  return ['/bin/sh', ['-c', script, 'git', String(kibibytes), String(blocks), ...args]];
 }
 
 /** Ends the whole group at the time limit or the signal: execa would end its first process and wait for the others' pipes. */

@@ -23,8 +23,14 @@ async function accepted(files: Readonly<Record<string, Content>>, base = round.b
   return pack.commit;
 }
 
-const merge = (ours: string, theirs: string): Promise<Merge> =>
-  mergeInto(round.store, { ours, theirs, base: round.base, message: 'Merge member', author: agent, when });
+const branch = (theirs: string) => ({ theirs, base: round.base, message: 'Merge member', author: agent, when });
+const mergeAll = (ours: string, ...theirs: readonly string[]) =>
+  mergeInto(round.store, { ours, branches: theirs.map(branch) });
+
+async function merge(ours: string, theirs: string): Promise<Merge> {
+  const { merges } = await mergeAll(ours, theirs);
+  return merges[0] ?? { outcome: 'error', reason: 'nothing was said' };
+}
 
 function commitOf(merged: Merge): string {
   if (merged.outcome !== 'merged') throw new Error(`not merged: ${merged.outcome}`);
@@ -108,6 +114,28 @@ describe('a merge', () => {
     const probeFailed = { outcome: 'error', reason: 'The merged tree can not be checked out.' };
     expect(await merge(round.base, make('.git'))).toEqual(probeFailed);
     expect(await merge(round.base, make('n'.repeat(300)))).toEqual(probeFailed);
+  });
+
+  it('H6 D21 of several names the one that nobody could check out; it holds up no other, and nothing of it enters the store', async () => {
+    const { dir } = round.store;
+    const [first, last] = [await accepted({ 'first.txt': '1' }), await accepted({ 'last.txt': '2' })];
+    const blob = plainGit(dir, ['hash-object', '-w', '--stdin'], 'x');
+    const tree = plainGit(dir, ['mktree'], `100644 blob ${blob}\t${'n'.repeat(300)}`);
+    const evil = plainGit(dir, ['commit-tree', tree, '-p', round.base, '-m', 'evil']);
+    const same = await accepted({ 'same.txt': 'b\n' });
+    const clash = await accepted({ 'same.txt': 'c\n' });
+    const before = plainGit(dir, ['cat-file', '--batch-all-objects', '--batch-check=%(objectname)']).split('\n');
+    const branches = [first, evil, same, clash, round.base, last];
+    const { head, merges } = await mergeAll(round.base, ...branches);
+    const outcomes = ['merged', 'error', 'merged', 'conflict', 'no_changes', 'merged'];
+    expect(merges.map(({ outcome }) => outcome)).toEqual(outcomes);
+    expect(head).toBe(commitOf(merges[5] ?? { outcome: 'no_changes' }));
+    expect(Object.keys(filesAt(dir, head))).toEqual(['first.txt', 'last.txt', 'same.txt', 'shared.txt']);
+    expect(plainGit(dir, ['show', `${head}:same.txt`])).toBe('b');
+    // Three merge commits, and their trees but the first's, which is the first branch's own.
+    const made = plainGit(dir, ['cat-file', '--batch-all-objects', '--batch-check=%(objectname)']).split('\n');
+    expect(made.length - before.length).toBe(5);
+    expect((await mergeAll(round.base, ...branches)).merges).toEqual(merges);
   });
 
   it('runs no driver, filter or hook that a tree or the process asks for', async () => {

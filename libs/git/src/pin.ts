@@ -25,7 +25,6 @@ export async function pin(store: ObjectStore, what: Pin): Promise<string> {
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(what.job) || !Number.isSafeInteger(what.epoch) || what.epoch < 0) {
     throw new FarmError('invalid_input', 'A pin needs a job id and an epoch.');
   }
-  if (!(await holdsCommit(store.dir, commit))) throw new FarmError('not_found', 'The store does not hold this commit.');
   const ref = `refs/longshore/${what.kind}/${what.job}/${what.epoch}/${commit}`;
   const made = await git(['update-ref', '--stdin', '-z'], {
     gitDir: store.dir,
@@ -34,6 +33,8 @@ export async function pin(store: ObjectStore, what: Pin): Promise<string> {
   });
   // lost to a twin or made before: the name holds the id, so there is nothing else that it could say
   if (made.exitCode !== 0 && (await pinnedAt(store, ref)) !== commit) {
+    if (!(await holdsCommit(store.dir, commit)))
+      throw new FarmError('not_found', 'The store does not hold this commit.');
     throw new FarmError('internal', 'The pin could not be written.', { cause: new Error(made.stderr.slice(-1024)) });
   }
   // git syncs the ref's file, not the folders that name it

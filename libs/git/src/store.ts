@@ -100,30 +100,31 @@ export async function commitTree(
   parts: CommitParts,
   options: { readonly durable?: boolean; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<Oid> {
-  const date = `@${Math.floor(parts.when.getTime() / 1000)} +0000`;
-  const name = clean(parts.author.name) || 'Longshore';
-  const email = clean(parts.author.email) || 'longshore@localhost';
-  const answer = await git(
-    ['commit-tree', parts.tree, ...parts.parents.flatMap((parent) => ['-p', parent]), '-F', '-'],
-    {
-      gitDir,
-      input: parts.message.endsWith('\n') ? parts.message : `${parts.message}\n`,
-      durable: options.durable ?? true,
-      env: {
-        ...options.env,
-        GIT_AUTHOR_NAME: name,
-        GIT_AUTHOR_EMAIL: email,
-        GIT_AUTHOR_DATE: date,
-        GIT_COMMITTER_NAME: name,
-        GIT_COMMITTER_EMAIL: email,
-        GIT_COMMITTER_DATE: date,
-      },
-    },
-  );
+  const answer = await git(['hash-object', '-t', 'commit', '-w', '--stdin'], {
+    gitDir,
+    input: commitText(parts),
+    durable: options.durable ?? true,
+    ...(options.env === undefined ? {} : { env: options.env }),
+  });
   return oidOf(answer.text);
 }
 
-// what would break the commit's header line, or the process's environment
+/** A commit's content, as git keeps it. */
+export function commitText({ tree, parents, message, author, when }: CommitParts): string {
+  const name = clean(author.name) || 'Longshore';
+  const email = clean(author.email) || 'longshore@localhost';
+  const who = `${name} <${email}> ${Math.floor(when.getTime() / 1000)} +0000`;
+  return [
+    `tree ${tree}`,
+    ...parents.map((parent) => `parent ${parent}`),
+    `author ${who}`,
+    `committer ${who}`,
+    '',
+    message.endsWith('\n') ? message : `${message}\n`,
+  ].join('\n');
+}
+
+// what would break the commit's header line
 function clean(text: string): string {
   return text.replaceAll(/[\p{Cc}<>]/gu, ' ').trim();
 }

@@ -76,11 +76,15 @@ class PoolDatabase implements Database {
 
   async session<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
     const client = await this.pool.connect();
+    let broken = true;
     try {
-      return await work(new ClientQueries(client));
+      const answer = await work(new ClientQueries(client));
+      await client.query('select pg_advisory_unlock_all()');
+      broken = false;
+      return answer;
     } finally {
       // Session locks end with the connection, whatever `work` left.
-      client.release(true);
+      client.release(broken);
     }
   }
 

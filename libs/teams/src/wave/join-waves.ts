@@ -1,5 +1,5 @@
 import { type ChildMerge, limits } from '#contracts';
-import { mergeInto, type ObjectStore, pin } from '#git';
+import { type Merge, mergeInto, pin } from '#git';
 import type { Queries, Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import type { TeamParts } from '../parts.js';
@@ -20,17 +20,25 @@ const batch = 20;
  */
 export async function joinWaves(parts: TeamParts): Promise<readonly string[]> {
   const joined: string[] = [];
-  const waves = await parts.database.all(waveSql.joinable, { limit: batch });
-  for (const { id } of waves) {
-    try {
-      const task = await joinWave(parts, id);
+  const waves = [...(await parts.database.all(waveSql.joinable, { limit: batch }))];
+  const lane = async (): Promise<void> => {
+    for (let wave = waves.shift(); wave !== undefined; wave = waves.shift()) {
+      const task = await joinOrTell(parts, wave.id);
       if (task !== undefined) joined.push(task);
-    } catch (error) {
-      if (!parts.onTrouble) throw error;
-      parts.onTrouble(error, id);
     }
-  }
+  };
+  await Promise.all(Array.from({ length: limits.joiningAtOnce }, lane));
   return joined;
+}
+
+async function joinOrTell(parts: TeamParts, id: string): Promise<string | undefined> {
+  try {
+    return await joinWave(parts, id);
+  } catch (error) {
+    if (!parts.onTrouble) throw error;
+    parts.onTrouble(error, id);
+    return undefined;
+  }
 }
 
 /** Answers its Task; nothing where another is at it, or there is nothing to join (yet). */
@@ -62,46 +70,37 @@ async function readJoin(session: Queries, id: string): Promise<Join | undefined>
 
 interface Merged {
   readonly head: string;
+  /** One for each child, in their order. */
   readonly merges: readonly ChildMerge[];
 }
 
 /** Git, outside any transaction. The same rows give the same commits, so it may be killed and begun again (H6). */
 async function mergeChildren(parts: TeamParts, { wave, assignment, children }: Join): Promise<Merged> {
   const store = await storeOf(parts, wave.task);
-  const merges: ChildMerge[] = [];
-  let head = assignment.line_head;
-  for (const child of children) {
-    const merge = await mergeChild(parts, store, { wave, head, child });
-    if (merge.outcome === 'merged') head = merge.commit;
-    merges.push(merge);
-  }
-  return { head, merges };
-}
-
-interface OneMerge {
-  readonly wave: WaveRow;
-  readonly head: string;
-  readonly child: SettledChild;
-}
-
-async function mergeChild(parts: TeamParts, store: ObjectStore, { wave, head, child }: OneMerge): Promise<ChildMerge> {
-  const branch = branchOfChild(child.member, wave.id);
-  const changed = child.line_head !== child.line_base;
-  if (child.outcome === 'blocked') return { outcome: 'skipped', ...(changed && { branch }) };
-  const merge = await mergeInto(store, {
-    ours: head,
-    theirs: child.line_head,
-    base: child.line_base,
-    message: `Merge the work of ${child.member}\n\n${child.summary}`,
-    author: { name: `Longshore (${child.member})`, email: 'longshore@localhost' },
-    when: child.recorded_at,
+  const green = children.filter(({ outcome }) => outcome === 'green');
+  const { head, merges } = await mergeInto(store, {
+    ours: assignment.line_head,
+    branches: green.map((child) => ({
+      theirs: child.line_head,
+      base: child.line_base,
+      message: `Merge the work of ${child.member}\n\n${child.summary}`,
+      author: { name: `Longshore (${child.member})`, email: 'longshore@localhost' },
+      when: child.recorded_at,
+    })),
     limits: parts.gitLimits ?? {},
   });
+  // On disk and held before a row names it, and with it the merges that it was made of (D20).
+  if (head !== assignment.line_head) await pin(store, { kind: 'accepted', job: wave.id, epoch: 0, commit: head });
+  const merged = new Map(green.map((child, n) => [child, merges[n]]));
+  return { head, merges: children.map((child) => tellMerge(wave, child, merged.get(child))) };
+}
+
+function tellMerge(wave: WaveRow, child: SettledChild, merge: Merge | undefined): ChildMerge {
+  const branch = branchOfChild(child.member, wave.id);
+  const changed = child.line_head !== child.line_base;
+  if (merge === undefined) return { outcome: 'skipped', ...(changed && { branch }) };
   if (merge.outcome === 'conflict') return { ...merge, files: merge.files.slice(0, limits.filesChanged), branch };
   if (merge.outcome === 'error') return { ...merge, branch };
-  // On disk and held before a row names it (D20).
-  if (merge.outcome === 'merged')
-    await pin(store, { kind: 'accepted', job: wave.id, epoch: child.position, commit: merge.commit });
   return merge;
 }
 
