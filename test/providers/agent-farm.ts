@@ -7,6 +7,8 @@ import { scriptMark } from '../support/model-server/script.js';
 
 /** A real agent as the owner of a machine writes it into `worker.yaml`, with the scripted model as its upstream. */
 export interface AgentAccount {
+  /** `team` by default; one name is one login on all machines. */
+  readonly name?: string;
   /** Of workflows: `claude`. */
   readonly provider: string;
   readonly program: string;
@@ -40,12 +42,12 @@ export class AgentFarm {
     changes: Partial<AgentAccount> = {},
     options: Parameters<Farm['join']>[1] = {},
   ): Promise<FarmWorker> {
-    const { key, keyName, ...account } = { ...this.account, ...changes };
+    const { name: accountName = 'team', key, keyName, ...account } = { ...this.account, ...changes };
     const home = join(this.farm.data, 'workers', name);
     mkdirSync(home, { recursive: true, mode: 0o700 });
     writeFileSync(join(home, 'key'), key, { mode: 0o600 });
     const entry = { ...account, key: { file: 'key', ...(keyName === undefined ? {} : { name: keyName }) } };
-    writeFileSync(join(home, 'worker.yaml'), stringify({ accounts: { team: entry } }), { mode: 0o600 });
+    writeFileSync(join(home, 'worker.yaml'), stringify({ accounts: { [accountName]: entry } }), { mode: 0o600 });
     return this.farm.join(name, { slots: 1, ...options });
   }
 
