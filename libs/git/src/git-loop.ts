@@ -20,7 +20,7 @@ export interface GitLoop {
   end(): Promise<void>;
 }
 
-export interface LoopAnswer {
+interface LoopAnswer {
   readonly exitCode: number;
   readonly stdout: Buffer;
 }

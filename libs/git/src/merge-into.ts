@@ -9,7 +9,7 @@ import { inQuarantine, type Quarantine } from './quarantine.js';
 import { commitText, type ObjectStore, type Person } from './store.js';
 
 /** What is merged into a line. */
-export interface Branch {
+interface Branch {
   readonly theirs: Oid;
   /** Where the branch began; when it still stands there it brings nothing. */
   readonly base?: Oid;
