@@ -350,7 +350,7 @@ export async function aTeamFarm({ gitLimits, sources, ...draws }: FarmOptions = 
     });
     const queue: Queue = openQueue({
       database,
-      kinds: [teams.dispatchKind, teams.commandRunKind, teams.webhookKind],
+      kinds: [teams.dispatchKind, teams.commandRunKind, teams.snapshotKind, teams.webhookKind],
       leaseMs: leaseTime,
       mintJobToken: () => 'token',
     });
@@ -360,7 +360,8 @@ export async function aTeamFarm({ gitLimits, sources, ...draws }: FarmOptions = 
   const tx = <T>(work: (within: Transaction) => Promise<T>) => database.transaction(work);
   const start: TeamFarm['start'] = async (more = {}, principal = person) => {
     const input = taskStart.input.parse({ workflow_id: 'solo', prompt: 'Do it.', ...more });
-    return (await tx((within) => teams.tasks.start(within, { principal }, input))).task_id;
+    const warned = await teams.tasks.prepareStart({ principal }, input);
+    return (await tx((within) => teams.tasks.start(within, { principal }, input, warned))).task_id;
   };
   const select: TeamFarm['select'] = async (task_id, selection) => {
     const prepared = await teams.tasks.prepareView({ task_id, selection });

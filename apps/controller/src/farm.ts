@@ -145,7 +145,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
   });
   const queue: Queue = openQueue({
     database,
-    kinds: [teams.dispatchKind, teams.commandRunKind, teams.webhookKind],
+    kinds: [teams.dispatchKind, teams.commandRunKind, teams.snapshotKind, teams.webhookKind],
     leaseMs: settings.leaseMs,
     ring: (job) => (job.pool === controllerPool ? delivering.ring() : ringer.ring(job)),
     mintJobToken: (lease) => identity.mintJobToken(lease),

@@ -19,6 +19,7 @@ import { DispatchRun } from './session/dispatch-run.js';
 import type { JobRun } from './session/job-run.js';
 import type { RunNeeds } from './session/run-needs.js';
 import { sessionEnvironment } from './session/session-environment.js';
+import { SnapshotRun } from './session/snapshot-run.js';
 import type { WorkerSettings } from './settings.js';
 import { BundleCache } from './workspace/bundle-cache.js';
 import { DiskKeeper } from './workspace/disk/disk-keeper.js';
@@ -179,6 +180,7 @@ export class FarmWorker {
       bundles: this.bundles,
       lfs: this.lfs,
       workspaces: needs.workspaces,
+      folders: { roots: needs.settings.workspaceRoots, home: needs.home.path },
       diskFloorBytes: needs.settings.diskFloorBytes,
       sessionDiskBytes: needs.settings.sessionDiskBytes,
       providers: needs.providers,
@@ -191,8 +193,7 @@ export class FarmWorker {
       line: needs.line,
       beatSoon: () => this.beats.soon(),
     };
-    const run: JobRun =
-      job.kind === 'command_run' ? new CommandRun(job, sentAt, runNeeds) : new DispatchRun(job, sentAt, runNeeds);
+    const run = runOf(job, sentAt, runNeeds);
     this.runs.add(run);
     if (this.draining) run.drain();
     void run.run().then((slot) => {
@@ -237,4 +238,10 @@ const OfMember = z.looseObject({ member_id: z.string() });
 function memberOf({ payload }: LeasedJob): { readonly member?: string } {
   const member = OfMember.safeParse(payload).data?.member_id;
   return member === undefined ? {} : { member };
+}
+
+function runOf(job: LeasedJob, sentAt: Instant, needs: RunNeeds): JobRun {
+  if (job.kind === 'command_run') return new CommandRun(job, sentAt, needs);
+  if (job.kind === 'snapshot') return new SnapshotRun(job, sentAt, needs);
+  return new DispatchRun(job, sentAt, needs);
 }

@@ -1,5 +1,5 @@
 import { homedir, hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { FarmError, limits } from '#contracts';
 import { type Backend, backends } from './workspace/layers/backends.js';
@@ -25,6 +25,8 @@ export interface WorkerSettings {
   readonly drainMs: number;
   /** Backends that workspaces may be made with; all that work here by default. */
   readonly isolation: readonly Backend[];
+  /** Folders in which Tasks may work in place; none by default (H27). */
+  readonly workspaceRoots: readonly string[];
   /** Bytes that the disk keeps free: below it no work is taken. */
   readonly diskFloorBytes: number;
   /** Bytes that one session or command may add to it. */
@@ -55,6 +57,11 @@ const Environment = z.object({
   LONGSHORE_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   LONGSHORE_SILENCE_MS: whole(1, 2 ** 31 - 1).default(limits.silenceMs),
   LONGSHORE_DRAIN_MS: whole(1, 2 ** 31 - 1).default(limits.drainMs),
+  LONGSHORE_WORKSPACE_ROOTS: z
+    .string()
+    .default('')
+    .transform((value) => value.split(delimiter).filter((path) => path !== ''))
+    .refine((paths) => paths.every((path) => isAbsolute(path) && path !== '/')),
   LONGSHORE_ISOLATION: backendNames.default([...backends]),
   LONGSHORE_DISK_FLOOR_MB: whole(0, 2 ** 31 - 1).default(limits.diskFloorBytes / mebibyte),
   LONGSHORE_SESSION_DISK_MB: whole(1, 2 ** 31 - 1).default(limits.sessionDiskBytes / mebibyte),
@@ -98,6 +105,7 @@ export function readSettings(
     silenceMs: given.LONGSHORE_SILENCE_MS,
     drainMs: given.LONGSHORE_DRAIN_MS,
     isolation: given.LONGSHORE_ISOLATION,
+    workspaceRoots: given.LONGSHORE_WORKSPACE_ROOTS,
     diskFloorBytes: given.LONGSHORE_DISK_FLOOR_MB * mebibyte,
     sessionDiskBytes: given.LONGSHORE_SESSION_DISK_MB * mebibyte,
     cacheBytes: given.LONGSHORE_CACHE_MB * mebibyte,

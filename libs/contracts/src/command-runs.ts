@@ -61,6 +61,7 @@ export const CommandRunPayload = z.strictObject({
   task_directory: z.string(),
   /** Of a member's: its warm workspace is used, and what the command changes is handed back. */
   assignment_id: DispatchPayload.shape.assignment_id,
+  in_place: DispatchPayload.shape.in_place,
   isolation: DispatchPayload.shape.isolation,
 });
 export type CommandRunPayload = z.output<typeof CommandRunPayload>;

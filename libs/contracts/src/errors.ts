@@ -73,6 +73,7 @@ export const errorCodes = {
   workspace_too_large: code('caller', 413, 2, 'The workspace is over the limit'),
   capture_failed: code('admin', 500, 1, 'The workspace can not be captured'),
   isolation_unavailable: code('admin', 409, 7, 'The machine can not give the isolation that is required'),
+  workspace_unavailable: code('admin', 409, 7, 'The folder of the Task can not be worked in'),
   disk_full: code('admin', 507, 7, 'The disk is full'),
   // webhooks
   webhook_refused: code('caller', 422, 2, 'The URL is not one that the farm calls'),

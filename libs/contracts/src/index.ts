@@ -137,6 +137,8 @@ export {
   queueRedrive,
   queueRequeue,
   SessionUsage,
+  SnapshotPayload,
+  SnapshotResult,
   Usage,
   WorkerReport,
 } from './jobs.js';

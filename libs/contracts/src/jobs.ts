@@ -21,7 +21,7 @@ export type JobPhase = z.output<typeof JobPhase>;
 export const JobKind = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 
 /** Kinds that only workers may claim, and one that is the controllers' own (H37, H16). */
-const reservedKinds: readonly string[] = ['dispatch', 'command_run', 'webhook'];
+const reservedKinds: readonly string[] = ['dispatch', 'command_run', 'snapshot', 'webhook'];
 
 export function isReservedKind(kind: string): boolean {
   return reservedKinds.includes(kind);
@@ -57,6 +57,8 @@ export const FailReason = z.enum([
   'environment',
   /** The login or key of its account; the machine is well, and offers the account no more. */
   'account_refused',
+  /** The folder that the Task works in is not there, or its machine's owner does not allow it. */
+  'workspace_unavailable',
   'prepare_failed',
   'capture_failed',
   'upload_failed',
@@ -349,6 +351,9 @@ export const jobSubmit = contract({
 });
 
 /** What a Dispatch's worker needs to begin; the prompt itself comes by GET with the job token. */
+/** A folder of the machine that is worked in as it is, in place of a workspace of the job's own (H27). */
+const InPlace = z.strictObject({ path: z.string() });
+
 export const DispatchPayload = z.strictObject({
   task_id: z.string(),
   member_id: z.string(),
@@ -380,6 +385,7 @@ export const DispatchPayload = z.strictObject({
   prefer: z.string().optional(),
   /** Dispatches of one Assignment share a workspace where they meet on one machine. */
   assignment_id: z.string().max(64).optional(),
+  in_place: InPlace.optional(),
   /** Backends that the workspace must be made with, best first; none: the best that the machine has. */
   isolation: z
     .strictObject({
@@ -390,6 +396,20 @@ export const DispatchPayload = z.strictObject({
     .default({ required: [], allow_fallback: false }),
 });
 export type DispatchPayload = z.output<typeof DispatchPayload>;
+
+/** What a worker needs to bring a folder as it is, before anybody works in it: the base of its Task. */
+export const SnapshotPayload = z.strictObject({
+  task_id: z.string(),
+  title: z.string(),
+  /** An empty commit, that what is brought stands on. */
+  base: ObjectId,
+  task_directory: z.string(),
+  in_place: InPlace,
+});
+export type SnapshotPayload = z.output<typeof SnapshotPayload>;
+
+/** `commit` absent: there is nothing in the folder. */
+export const SnapshotResult = z.strictObject({ commit: ObjectId.optional() });
 
 /** What the provider is given: rendered once, the same bytes at every epoch (I6). */
 export const DispatchRequest = z.strictObject({

@@ -98,6 +98,8 @@ export const limits = {
   files: 32,
   pathBytes: 4096,
   fileDescription: 1024,
+  /** Of a folder that is worked in as it is: it goes along with each job. */
+  inPlacePathBytes: 1024,
   checkpointSummary: 2048,
   checkpointDetailsBytes: 64 * 1024,
   planSteps: 9,

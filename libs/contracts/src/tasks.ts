@@ -40,6 +40,21 @@ export const TaskIsolation = z.strictObject({
 });
 export type TaskIsolation = z.output<typeof TaskIsolation>;
 
+/** The name that a machine got with its join ticket as the label `host:<name>`. */
+const HostName = z
+  .string()
+  .min(1)
+  .max(58)
+  .regex(/^[a-z0-9][a-z0-9_.-]*$/);
+
+/** A folder of one machine, worked in as it is (H27). Whether it may be, the machine says: its owner allows roots. */
+const WorkspaceFolder = z.strictObject({
+  host: HostName.describe('name of the machine, as its label host:<name> has it'),
+  path: storable(limits.inPlacePathBytes)
+    .refine((path) => path.trim() !== '', { params: { rule: 'blank' } })
+    .describe('absolute path of the folder on that machine'),
+});
+
 export const taskStart = contract({
   name: 'task_start',
   summary: 'Start a Task: give a job to a team.',
@@ -53,6 +68,9 @@ export const taskStart = contract({
     ),
     repository: RepositoryWanted.optional().describe(
       'in place of source: a registered repository, or a URL that needs no credential',
+    ),
+    workspace: WorkspaceFolder.optional().describe(
+      'in place of source: work in this very folder of a machine, and in no copy of it',
     ),
     pool: PoolName.default('default').describe('pool of the machines that work on it'),
     labels: z.array(Label).max(32).default([]).describe('labels that each of its machines must have, such as gpu'),
@@ -82,7 +100,15 @@ export const taskStart = contract({
     /** What stands in the way now and may be gone later: a provider that no machine has. */
     warnings: z.array(z.string()).optional(),
   }),
-  errors: ['not_found', 'conflict', 'source_unavailable', 'source_refused', 'idempotency_mismatch', 'policy_refused'],
+  errors: [
+    'not_found',
+    'conflict',
+    'source_unavailable',
+    'source_refused',
+    'idempotency_mismatch',
+    'policy_refused',
+    'invalid_task_path',
+  ],
   positional: ['prompt'],
 });
 
@@ -222,6 +248,11 @@ export const TaskView = z.strictObject({
   status: TaskStatus,
   product_status: ProductStatus,
   pause_reason: PauseReason.nullable(),
+  /** The folder that it works in, and in no copy of it. */
+  workspace: z
+    .strictObject({ host: z.string(), path: outsideText(z.string()) })
+    .nullable()
+    .default(null),
   started_at: z.string(),
   updated_at: z.string(),
   ended_at: z.string().nullable(),

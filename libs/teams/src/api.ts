@@ -95,6 +95,8 @@ export interface Teams {
   readonly commandRunKind: Kind;
   /** The rules of the jobs of kind `webhook`: for the queue. */
   readonly webhookKind: Kind;
+  /** The rules of the jobs of kind `snapshot`: for the queue. */
+  readonly snapshotKind: Kind;
   readonly roads: Roads;
   readonly workflows: {
     /** At a controller's start. */
@@ -161,8 +163,8 @@ export interface Teams {
     previewRemoval(tx: Transaction, name: string): Promise<Preview>;
   };
   readonly tasks: {
-    /** Disk, outside any transaction: what is to be warned of the source. */
-    prepareStart(input: InputOf<typeof taskStart>): Promise<readonly string[]>;
+    /** Disk, outside any transaction: what is to be warned of the source. @throws invalid_task_path (files) */
+    prepareStart(starter: Actor, input: InputOf<typeof taskStart>): Promise<readonly string[]>;
     /** Of the workflow and repository that are named. @throws not_found */
     previewStart(tx: Transaction, input: InputOf<typeof taskStart>): Promise<Preview>;
     start(

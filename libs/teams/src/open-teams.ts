@@ -24,12 +24,14 @@ import { pushTask } from './out/push-task.js';
 import type { TeamParts } from './parts.js';
 import { previewPolicy, setPolicy, showPolicy } from './policy/keep-policy.js';
 import { openRoads } from './roads/open-roads.js';
+import { snapshotKind } from './snapshot/snapshot-kind.js';
 import { addRepository, readWantedUrl } from './source/add-repository.js';
 import { askOrigin, tellCheck } from './source/check-repository.js';
 import { warnOfRef } from './source/find-base.js';
 import { listRepositories } from './source/list-repositories.js';
 import { expireMirrors } from './source/mirrors.js';
 import { lockRepository, previewRemoval, removeRepository } from './source/remove-repository.js';
+import { requireFilesAtStart } from './source/require-files.js';
 import { attentionSql, taskSql } from './sql/teams.js';
 import { followSteer } from './steer/follow-steer.js';
 import { previewSteer, steerMember } from './steer/steer-member.js';
@@ -78,6 +80,7 @@ export function openTeams(parts: TeamParts): Teams {
     dispatchKind: dispatchKind(parts),
     commandRunKind: commandRunKind(parts),
     webhookKind,
+    snapshotKind: snapshotKind(parts),
     roads: openRoads(parts),
     workflows: {
       insertStarters,
@@ -124,7 +127,10 @@ export function openTeams(parts: TeamParts): Teams {
       previewRemoval,
     },
     tasks: {
-      prepareStart: (input) => warnOfRef(parts, input),
+      async prepareStart({ principal }, input) {
+        await requireFilesAtStart(parts, principal, input);
+        return warnOfRef(parts, input);
+      },
       previewStart,
       start: (tx, actor, input, warned) => startTask(parts, tx, actor, input, warned),
       prepareView: (input) => prepareView(parts, input),

@@ -52,6 +52,13 @@ export interface RepositorySource {
   readonly ref: string | null;
 }
 
+/** A folder of one machine that the Task works in as it is. */
+export interface InPlaceSource {
+  readonly kind: 'in_place';
+  readonly host: string;
+  readonly path: string;
+}
+
 export interface RepositoryRow {
   readonly id: string;
   readonly name: string;
@@ -92,7 +99,7 @@ export interface TaskRow {
   readonly control_revision: number;
   readonly pause_reason: string | null;
   readonly pause_detail: string | null;
-  readonly source: TaskSource | RepositorySource;
+  readonly source: TaskSource | RepositorySource | InPlaceSource;
   readonly settings: TaskSettings;
   readonly base: string | null;
   readonly team_revision: string | null;

@@ -1,6 +1,6 @@
 import { delimiter, resolve } from 'node:path';
 import { defaultHome } from '../settings.js';
-import { readHeldFile } from './worker-file.js';
+import { pathIn, readHeldFile } from './worker-file.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export async function ownersEnvironment(own: Environment): Promise<Environment> {
   const home = resolve(own.LONGSHORE_WORKER_HOME ?? defaultHome());
-  const { sandbox, disk } = (await readHeldFile(home)).file;
+  const { sandbox, disk, workspaces } = (await readHeldFile(home)).file;
   return {
     ...onlySet({
       LONGSHORE_SANDBOX: sandbox.rung,
@@ -19,6 +19,8 @@ export async function ownersEnvironment(own: Environment): Promise<Environment> 
       LONGSHORE_SANDBOX_READABLE: sandbox.readable?.join(delimiter),
       LONGSHORE_SANDBOX_HIDDEN: sandbox.hidden?.join(delimiter),
       LONGSHORE_SANDBOX_PRIVATE_HOSTS: sandbox.private_hosts?.join(','),
+      LONGSHORE_SANDBOX_EGRESS: sandbox.egress?.join(','),
+      LONGSHORE_WORKSPACE_ROOTS: workspaces.roots.map((root) => pathIn(home, root)).join(delimiter) || undefined,
       LONGSHORE_DISK_FLOOR_MB: disk.floor_mb?.toString(),
       LONGSHORE_SESSION_DISK_MB: disk.session_mb?.toString(),
       LONGSHORE_CACHE_MB: disk.cache_mb?.toString(),

@@ -25,7 +25,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<FarmError> {
 
 describe('worker.yaml', () => {
   it('may be missing or empty', async () => {
-    const nothing = { accounts: {}, prices: {}, sandbox: {}, disk: {} };
+    const nothing = { accounts: {}, prices: {}, sandbox: {}, disk: {}, workspaces: { roots: [] } };
     expect(await readWorkerFile(aHome())).toEqual(nothing);
     expect(await readWorkerFile(aHome('# nothing yet\n'))).toEqual(nothing);
   });

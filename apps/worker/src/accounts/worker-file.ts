@@ -3,7 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { Billing, FarmError, Label, limits, ProviderKind, systemCodeOf, VariableName } from '#contracts';
+import { Billing, EgressHost, FarmError, Label, limits, ProviderKind, systemCodeOf, VariableName } from '#contracts';
 import { readCheckedYaml } from '../checked-yaml.js';
 import { readIfThere } from '../private-file.js';
 
@@ -83,6 +83,8 @@ const WorkerFileShape = z.strictObject({
       readable: z.array(absolute).optional(),
       hidden: z.array(absolute).optional(),
       private_hosts: z.array(z.string().min(1)).optional(),
+      /** Hosts that jobs may reach at most, beside those of their providers; what the farm lists by default. */
+      egress: z.array(EgressHost).optional(),
     })
     .default({}),
   disk: z
@@ -93,6 +95,19 @@ const WorkerFileShape = z.strictObject({
       session_mb: z.int().min(1).optional(),
     })
     .default({}),
+  /** Folders in which a Task may work as they are: absolute, or below the person's home with `~/`. */
+  workspaces: z
+    .strictObject({
+      roots: z
+        .array(
+          path.refine((root) => (isAbsolute(root) && root !== '/') || root.startsWith('~/'), {
+            error: 'must be an absolute path, and not /',
+          }),
+        )
+        .max(64)
+        .default([]),
+    })
+    .default({ roots: [] }),
 });
 
 const WorkerFile = WorkerFileShape.superRefine(({ accounts }, context) => {
@@ -154,7 +169,7 @@ export interface HeldFile {
 }
 
 /** What the walls and the disk are ruled by. */
-const WallsAlone = z.object({ sandbox: WorkerFileShape.shape.sandbox, disk: WorkerFileShape.shape.disk });
+const WallsAlone = WorkerFileShape.pick({ sandbox: true, disk: true, workspaces: true }).loose();
 
 /**
  * The same, for a worker that starts: a mistake in the accounts leaves it without them and does not end it.
@@ -174,7 +189,8 @@ export async function readHeldFile(home: string): Promise<HeldFile> {
   });
   const walls = readCheckedYaml(source, WallsAlone);
   if (!walls.ok) throw mistake;
-  return { file: { accounts: {}, prices: {}, ...walls.value }, mistake };
+  const { sandbox, disk, workspaces } = walls.value;
+  return { file: { accounts: {}, prices: {}, sandbox, disk, workspaces }, mistake };
 }
 
 /** What was judged is what is read: the file itself, no symlink to one of somebody else's. */

@@ -25,7 +25,7 @@ interface Asked {
 type Frozen = { job_id: string; lease_id: string };
 
 /** What a worker runs; jobs of other kinds are for agents and programs of their own. */
-const ownKinds = ['dispatch', 'command_run'] as const;
+const ownKinds = ['dispatch', 'command_run', 'snapshot'] as const;
 
 /**
  * One line of claims. Where no answer came, the next call repeats the same request: the farm answers the same leases and gives

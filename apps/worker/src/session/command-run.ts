@@ -94,7 +94,7 @@ export class CommandRun implements JobRun {
     }
     const { backend, reasons, prepare_ms } = prepared.isolation;
     this.say('workspace', { path: this.folder.work, backend, reasons, prepare_ms });
-    const growth = await GrowthWatch.open({ paths: [this.folder.path], mostBytes: needs.sessionDiskBytes });
+    const growth = await GrowthWatch.open({ paths: pathsOf(this.folder), mostBytes: needs.sessionDiskBytes });
     try {
       return await this.launch(prepared, walls, growth);
     } finally {
@@ -318,3 +318,6 @@ function commandOf({ request, cwd }: PreparedCommand, { environment }: CommandWa
   const [file = '', ...args] = command.kind === 'argv' ? command.argv : ['/bin/sh', '-c', command.command];
   return { file, args, cwd, environment };
 }
+
+/** Where a command writes. */
+const pathsOf = ({ path, work, isInPlace }: DispatchFolder): string[] => (isInPlace ? [path, work] : [path]);

@@ -154,7 +154,7 @@ export class DispatchRun implements JobRun {
       prepared,
       output: new OutputRoad(needs.farm, lease, this.log),
       usage: new UsageSum({ sinceEpoch: lease.epoch, account: prepared.account, prices: needs.accounts.prices }),
-      growth: await GrowthWatch.open({ paths: [this.folder.path], mostBytes: needs.sessionDiskBytes }),
+      growth: await GrowthWatch.open({ paths: pathsOf(this.folder), mostBytes: needs.sessionDiskBytes }),
     };
     try {
       return await this.workOn(ground);
@@ -470,6 +470,9 @@ export class DispatchRun implements JobRun {
     }, tellEveryMs).unref();
   }
 }
+
+/** Where a session writes. */
+const pathsOf = ({ path, work, isInPlace }: DispatchFolder): string[] => (isInPlace ? [path, work] : [path]);
 
 /** What the session was given and nobody else may see (H35). */
 function secretsIn({ settings, account }: Prepared): readonly string[] {

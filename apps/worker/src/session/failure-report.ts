@@ -35,6 +35,10 @@ export function failureOf(error: unknown, stage: z.output<typeof FailReason>): F
     return { reason: unstarted ? 'environment' : stage, retryable: true, detail };
   }
   const detail = cutDetail([fault.code, fault.detail, fault.hint].filter((part) => part !== undefined).join(': '));
+  if (fault.code === 'workspace_unavailable') {
+    const said = [fault.detail, fault.hint].filter((part) => part !== undefined).join(' ');
+    return { reason: 'workspace_unavailable', retryable: false, detail: cutDetail(said) };
+  }
   if (machineFaults.has(fault.code) || (unstarted && unexplained.has(fault.code)))
     return { reason: 'environment', retryable: true, detail };
   return { reason: stage, retryable: !lasting.has(fault.code), detail };

@@ -42,5 +42,5 @@ export function openRun(leased: LeasedJob, sentAt: Instant, given: RunNeeds, end
     ending.end('lost');
   });
   lease.on('questioned', () => needs.beatSoon());
-  return { lease, log, needs, folder: folderOf(needs, lease), say };
+  return { lease, log, needs, folder: folderOf(needs, lease, leased.payload), say };
 }

@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { DispatchPayload, DispatchRequest, FarmError, objectPaths } from '#contracts';
 import { requireGit } from '#git';
 import type { HeldLease } from '../claim/held-lease.js';
@@ -8,9 +9,15 @@ import { roadTo } from '../controller/farm.js';
 import { untilAnswered } from '../controller/until-answered.js';
 import type { Provider, SessionAccount } from '../provider/port.js';
 import { requireRoom } from '../workspace/disk-room.js';
+import { judgeFolder } from '../workspace/in-place-folder.js';
 import { type Isolation, type LaidOut, materialise, type Surroundings } from '../workspace/materialise.js';
 import { type DispatchFolder, folderAt, type OwnerMarker, writeMarker } from '../workspace/owner-marker.js';
-import { renderTaskDirectory, writeWorkspaceNote } from '../workspace/task-directory.js';
+import {
+  clearTaskDirectory,
+  hideTaskDirectory,
+  renderTaskDirectory,
+  writeWorkspaceNote,
+} from '../workspace/task-directory.js';
 import { layTeamWork } from '../workspace/team-work.js';
 import { fetchJobSettings, type RepositorySettings } from './job-settings.js';
 import type { RunNeeds } from './run-needs.js';
@@ -31,9 +38,12 @@ export interface Prepared {
   readonly laidNotes?: string;
 }
 
-/** The folder of one Dispatch at one epoch. */
-export function folderOf(needs: RunNeeds, lease: HeldLease): DispatchFolder {
-  return folderAt(join(needs.home.workspaces, `${lease.job}-${lease.epoch}`));
+const InPlacePayload = z.looseObject({ in_place: z.looseObject({ path: z.string() }).optional() });
+
+/** The folder of one Dispatch at one epoch; its workspace may be elsewhere. */
+export function folderOf(needs: RunNeeds, lease: HeldLease, payload: unknown): DispatchFolder {
+  const inPlace = InPlacePayload.safeParse(payload).data?.in_place?.path;
+  return folderAt(join(needs.home.workspaces, `${lease.job}-${lease.epoch}`), inPlace);
 }
 
 /** @throws FarmError `invalid_input` */
@@ -69,6 +79,7 @@ export async function prepare(
   const ground = groundOf(needs, lease, folder, settings, wallsOf(needs, payload, settings), signal);
   const isolation = await layOut(needs, lease, folder, payload, signal, ground);
   await renderTaskDirectory(folder.work, payload, request);
+  if (folder.isInPlace) await hideTaskDirectory(folder.work, payload.task_directory);
   await writeWorkspaceNote(folder.work, payload.task_directory, isolation);
   const { job } = lease;
   const laidNotes = await layTeamWork({ farm: needs.farm, job, jobToken: () => lease.token, signal }, folder, payload);
@@ -99,7 +110,7 @@ async function usableProvider({ providers, accounts }: RunNeeds, payload: Dispat
 export function markerOf(
   needs: RunNeeds,
   lease: HeldLease,
-  payload: Pick<DispatchPayload, 'title' | 'member_id' | 'base' | 'task_directory'>,
+  payload: Pick<DispatchPayload, 'title' | 'member_id' | 'base' | 'task_directory' | 'in_place'>,
 ): OwnerMarker {
   return {
     worker: needs.worker,
@@ -116,6 +127,7 @@ export function markerOf(
     member: payload.member_id,
     base: payload.base,
     task_directory: payload.task_directory,
+    ...(payload.in_place && { in_place: payload.in_place.path }),
     include: [],
   };
 }
@@ -134,7 +146,7 @@ function fetchRequest({ farm }: RunNeeds, lease: HeldLease, signal: AbortSignal)
 
 /** A bundle that does not hold what it should may have been cut or changed under way: it is fetched anew, once. */
 export async function layOut(
-  { bundles, workspaces }: RunNeeds,
+  { bundles, workspaces, folders }: RunNeeds,
   lease: HeldLease,
   folder: DispatchFolder,
   payload: LaidOut,
@@ -144,6 +156,11 @@ export async function layOut(
   const { submodules } = ground;
   const wanted = { job: lease.job, base: payload.base, submodules, jobToken: () => lease.token, signal };
   const surroundings = { ...ground, bundle: () => bundles.get(wanted), signal };
+  if (folder.isInPlace) {
+    await judgeFolder(folder.work, folders);
+    await clearTaskDirectory(folder.work, payload.task_directory);
+    return workspaces.takeInPlace({ folder, base: payload.base, bundle: surroundings.bundle, signal });
+  }
   try {
     return await materialise(workspaces, folder, payload, surroundings);
   } catch (error) {

@@ -6,6 +6,7 @@ import type { Log } from '../log.js';
 import type { SandboxPolicy } from '../process/sandbox/index.js';
 import type { Provider } from '../provider/port.js';
 import type { BundleCache } from '../workspace/bundle-cache.js';
+import type { OwnersFolders } from '../workspace/in-place-folder.js';
 import type { LfsCache } from '../workspace/lfs-cache.js';
 import type { WorkerHome } from '../workspace/worker-home.js';
 import type { Workspaces } from '../workspace/workspaces.js';
@@ -21,6 +22,7 @@ export interface RunNeeds {
   readonly bundles: BundleCache;
   readonly lfs: LfsCache;
   readonly workspaces: Workspaces;
+  readonly folders: OwnersFolders;
   /** Bytes that the disk keeps free. */
   readonly diskFloorBytes: number;
   /** Bytes that one job may add to it. */

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { openSandbox, type Sandbox, type SandboxRung } from '../process/sandbox/index.js';
+import { narrowHosts, openSandbox, type Sandbox, type SandboxRung } from '../process/sandbox/index.js';
 import type { EnclosureNeeds, SessionAccount } from '../provider/port.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 import type { RunNeeds } from './run-needs.js';
@@ -35,7 +35,12 @@ export function openRunSandbox(
     readable: [...settings.readable, ...(needs?.readable ?? [])],
     writable: needs?.writable ?? [],
     hidden: [run.home.path, join(homedir(), '.longshore'), ...settings.hidden],
-    egress: { hosts: [...hosts, ...(needs?.hosts ?? [])], privateHosts: settings.privateHosts },
+    // what the folder's owner runs by looking at it is not an agent's to write (H2)
+    sealed: folder.isInPlace ? [join(folder.work, '.git')] : [],
+    egress: {
+      hosts: [...narrowHosts(hosts, settings.egress), ...(needs?.hosts ?? [])],
+      privateHosts: settings.privateHosts,
+    },
     keys: keysOf(needs, account),
     memberDoor,
     onRefusedHost: (host) => run.log.info({ host }, 'a host outside of the egress list was asked for'),

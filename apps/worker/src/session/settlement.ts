@@ -8,6 +8,7 @@ import {
   type IsolationReport,
   jobComplete,
   jobFail,
+  type SnapshotResult,
 } from '#contracts';
 import type { Capture, WrittenFile } from '#git';
 import type { HeldLease } from '../claim/held-lease.js';
@@ -37,6 +38,12 @@ export interface CommandEnd {
   readonly result: z.input<typeof CommandRunResult>;
 }
 
+/** The same of a folder that was brought as it is. */
+export interface SnapshotEnd {
+  readonly ended: 'done';
+  readonly result: z.input<typeof SnapshotResult>;
+}
+
 /** Where nothing ran, or nothing of it is handed back. */
 export const noWork: Work = {
   capture: {
@@ -49,6 +56,8 @@ export const noWork: Work = {
   },
   pack: undefined,
 };
+
+type End = Ended | CommandEnd | SnapshotEnd;
 
 export type Settled =
   | { readonly how: 'completed'; readonly state: 'done' | 'cancelled'; readonly kept: boolean }
@@ -68,7 +77,7 @@ const completeTimeoutMs = 120_000;
  *
  * @throws FarmError `commit_refused` and other refusals of the farm
  */
-export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end: Ended | CommandEnd): Promise<Settled> {
+export async function settle(needs: RunNeeds, lease: HeldLease, work: Work, end: End): Promise<Settled> {
   for (let refusals = 0; refusals < refusalsMost; ) {
     const lost = (await lease.sure()) === 'lost';
     const { fence } = lease;
@@ -116,7 +125,7 @@ async function uploadNotes({ farm }: RunNeeds, lease: HeldLease, { notes }: Work
 async function complete(
   { farm }: RunNeeds,
   lease: HeldLease,
-  { ended, result }: Ended | CommandEnd,
+  { ended, result }: End,
 ): Promise<{ state: 'done' | 'cancelled'; kept: boolean }> {
   const body = { ...lease.fence, ended, result };
   lease.settling = true;

@@ -27,6 +27,8 @@ export const OwnerMarker = z.strictObject({
   member: z.string(),
   base: ObjectId,
   task_directory: z.string(),
+  /** The folder that is worked in as it is: not ours, and never removed (H27). */
+  in_place: z.string().optional(),
   /** Paths that are captured even when ignored (H20). */
   include: z.array(z.string()),
   /** Of the first capture: the same work again is the same commit. */
@@ -40,6 +42,8 @@ export interface DispatchFolder {
   readonly marker: string;
   /** The workspace itself. */
   readonly work: string;
+  /** The workspace is a folder of the machine's owner, elsewhere: nobody lays it out, keeps it or removes it. */
+  readonly isInPlace: boolean;
   /** Where it stands above frozen layers: its own changes, and the kernel's scratch beside them. */
   readonly upper: string;
   readonly scratch: string;
@@ -53,11 +57,12 @@ export interface DispatchFolder {
   readonly pack: string;
 }
 
-export function folderAt(path: string): DispatchFolder {
+export function folderAt(path: string, inPlace?: string): DispatchFolder {
   return {
     path,
+    isInPlace: inPlace !== undefined,
     marker: join(path, 'owner.json'),
-    work: join(path, 'work'),
+    work: inPlace ?? join(path, 'work'),
     upper: join(path, 'upper'),
     scratch: join(path, 'scratch'),
     git: join(path, 'git'),

@@ -28,7 +28,12 @@ interface SalvageNeeds {
  */
 export async function salvageDeadBoots(needs: SalvageNeeds): Promise<void> {
   const folders = (await readdir(needs.home.workspaces)).map((name) => folderAt(join(needs.home.workspaces, name)));
-  const owned = await Promise.all(folders.map(async (folder) => ({ folder, marker: await readMarker(folder) })));
+  const owned = await Promise.all(
+    folders.map(async (plain) => {
+      const marker = await readMarker(plain);
+      return { folder: folderAt(plain.path, marker?.in_place), marker };
+    }),
+  );
   const living = owned.filter(({ marker }) => marker !== undefined && isAlive(marker.pid, marker.started));
   await endLeftTrees(
     needs,

@@ -23,6 +23,15 @@ export async function renderTaskDirectory(
   if (note !== undefined) await writeNewFileBeneath(workspace, `${directory}/workflow-note.md`, note);
 }
 
+/**
+ * Keeps it out of the sight of the owner's own git, and of later captures, without a word in the owner's `.git`.
+ *
+ * @throws FarmError `invalid_task_path` when something in the way is no folder
+ */
+export function hideTaskDirectory(workspace: string, directory: string): Promise<void> {
+  return writeNewFileBeneath(workspace, `${directory}/.gitignore`, '*\n');
+}
+
 /** Files that the worker writes for each Dispatch. */
 const written = ['manifest.md', 'workflow-note.md', 'workspace.md'] as const;
 

@@ -48,6 +48,8 @@ export interface WorkspaceWanted {
   readonly signal: AbortSignal;
 }
 
+type InPlaceWanted = Pick<WorkspaceWanted, 'folder' | 'base' | 'bundle' | 'signal'>;
+
 interface WorkspacesNeeds {
   readonly home: WorkerHome;
   /** What the machine's owner allows; all by default. */
@@ -124,10 +126,32 @@ export class Workspaces {
   }
 
   /**
+   * Makes a folder of the owner's ready to be worked in as it is: it gets our GIT_DIR beside it and nothing is laid into it.
+   *
+   * @throws FarmError `source_refused` for a damaged bundle · `disk_full` · `timeout` · the abort's reason
+   */
+  async takeInPlace({ folder, base, bundle, signal }: InPlaceWanted): Promise<Isolation> {
+    const since = machineClock.now();
+    await mkdir(folder.state, { recursive: true, mode: 0o700 });
+    await this.layers.useRepository({ base, submodules: undefined }, bundle, signal, (repository) =>
+      gitDirFrom(repositoryAt(repository.path).git, folder.git),
+    );
+    return {
+      requested: 'in_place',
+      backend: 'in_place',
+      fell_back: false,
+      reasons: [],
+      prepare_ms: Math.round(machineClock.now() - since),
+      warm: true,
+      setup: 'none',
+    };
+  }
+
+  /**
    * After the farm has all that is in it: kept where its Assignment goes on, else removed. A disk that is short keeps nothing.
    */
   async letGo(folder: DispatchFolder, assignment: string | undefined): Promise<'kept' | 'removed'> {
-    if (assignment !== undefined) {
+    if (assignment !== undefined && !folder.isInPlace) {
       try {
         await this.kept.keep(folder, assignment);
         return 'kept';

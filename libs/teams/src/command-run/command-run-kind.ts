@@ -4,6 +4,7 @@ import type { Transaction } from '#store';
 import { changedCommit } from '../dispatch/prepare-end.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow, TaskRow } from '../rows.js';
+import { awaitFolder } from '../snapshot/in-place.js';
 import { commandRunSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { lockTask, lockTaskOnly } from '../task/lock-task.js';
@@ -53,6 +54,7 @@ export function commandRunKind(parts: TeamParts): Kind {
     async onFail(tx, job, failure) {
       const found = await readRun(tx, job);
       if (job.started_at !== null) return abandon(parts, tx, found, failure.detail);
+      if (failure.reason === 'workspace_unavailable') return awaitFolder(parts, tx, found.task, failure);
       return again(parts, tx, found, {
         retryable: failure.retryable,
         // A worker that drains gives back what it has not begun: no machine has failed.

@@ -5,6 +5,7 @@ import { taskDirectory } from '../dispatch/picture.js';
 import type { Standing } from '../handover/handover-rule.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
+import { inPlaceOf, limitsOf } from '../snapshot/in-place.js';
 import { commandRunSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 
@@ -40,6 +41,7 @@ export async function openRun(
     base: assignment.line_head,
     task_directory: taskDirectory(task.id),
     ...(ofMember ? { assignment_id: assignment.id } : {}),
+    ...inPlaceOf(task),
     isolation: isolationOf(task),
   });
   await parts.queue().submit(tx, {
@@ -50,7 +52,7 @@ export async function openRun(
     pool: task.settings.pool,
     labels: labelsOf(task, dispatch.pins),
     priority: task.settings.priority,
-    limits: [`workflow:${task.workflow}`],
+    limits: limitsOf(task),
     held: ofMember && task.status === 'paused',
     ...(warm === undefined ? {} : { prefer: { worker: warm, ms: ofMember ? limits.commandWarmMs : limits.preferMs } }),
   });

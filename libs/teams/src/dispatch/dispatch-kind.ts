@@ -3,6 +3,7 @@ import type { JobFailure, JobRow, Kind, Next } from '#jobs';
 import type { Transaction } from '#store';
 import { carryHandover } from '../handover/kept-handover.js';
 import type { TeamParts } from '../parts.js';
+import { awaitFolder } from '../snapshot/in-place.js';
 import { assignmentSql, rescueSql } from '../sql/teams.js';
 import { hearSteer } from '../steer/hear-steer.js';
 import { record } from '../task/events.js';
@@ -129,6 +130,7 @@ async function again(
 async function failDispatch(parts: TeamParts, tx: Transaction, job: JobRow, failure: JobFailure): Promise<Next> {
   const standing = await readStanding(tx, job);
   if (standing.dispatch.closed_at !== null) return { next: 'done', note: 'the Dispatch is over' };
+  if (failure.reason === 'workspace_unavailable') return awaitFolder(parts, tx, standing.task, failure);
   const said = failure.detail === undefined ? '' : `: ${failure.detail}`;
   if (failure.retryable && !failure.exhausted && mayTryAgain.has(failure.reason)) {
     return again(parts, tx, standing, {

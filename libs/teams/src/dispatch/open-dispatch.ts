@@ -6,6 +6,7 @@ import type { TeamParts } from '../parts.js';
 import { readPolicy } from '../policy/keep-policy.js';
 import { type Breach, breachesOf, grantsUnder, sandboxUnder } from '../policy/policy-rules.js';
 import type { AssignmentRow, Continuation, Grants, OpenedReason, Pins, TaskRow } from '../rows.js';
+import { inPlaceOf, isInPlace, limitsOf } from '../snapshot/in-place.js';
 import { teamWorkSql } from '../sql/team-work.js';
 import { dispatchSql, teamSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
@@ -70,13 +71,14 @@ export async function openDispatch(
       last: last?.worker,
       tools: picture.ceiling,
       kinds: picture.current_member.effective_capabilities.human_request,
-      branches: branches.map(({ branch, commit }) => ({ branch, commit })),
-      notes: notes.length > 0,
+      // in place both are in the folder already
+      branches: isInPlace(task) ? [] : branches.map(({ branch, commit }) => ({ branch, commit })),
+      notes: notes.length > 0 && !isInPlace(task),
     }),
     pool: task.settings.pool,
     labels: labelsOf(task, pins),
     priority: task.settings.priority,
-    limits: [`workflow:${task.workflow}`],
+    limits: limitsOf(task),
     ...(account === undefined ? {} : { account }),
     held: task.status === 'paused' || breach !== undefined,
     ...(last === undefined ? {} : { prefer: { worker: last.worker, ms: limits.preferMs } }),
@@ -198,6 +200,7 @@ function payloadOf(
     task_directory: taskDirectory(task.id),
     ...(last === undefined ? {} : { prefer: last }),
     assignment_id: assignment.id,
+    ...inPlaceOf(task),
     isolation: isolationOf(task),
   };
 }

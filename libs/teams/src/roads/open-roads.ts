@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { CommandRunRequest, DispatchRequest, FarmError, limits, newId } from '#contracts';
-import { bundleFor, intakePack, patchFor, pin, teamBundleFor } from '#git';
+import { bundleFor, emptyBase, intakePack, patchFor, pin, teamBundleFor } from '#git';
 import type { JobRow } from '#jobs';
 import { outputSegment } from '../command-run/read-output.js';
 import { changedLineOf } from '../out/task-line.js';
@@ -11,6 +11,7 @@ import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
 import { readJobSettings } from '../source/job-settings.js';
 import { lfsFileOf } from '../source/lfs/task-lfs.js';
+import { snapshotSql } from '../sql/snapshot.js';
 import { teamWorkSql } from '../sql/team-work.js';
 import { assignmentSql, commandRunSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql/teams.js';
 import { branchOf } from '../task/branch.js';
@@ -20,7 +21,9 @@ import type { FileToSend, LeaseShown, Roads } from './roads.js';
 export function openRoads(parts: TeamParts): Roads {
   return {
     async request(lease) {
-      return (await heldWork(parts, lease)).request;
+      const { request } = await heldWork(parts, lease);
+      if (request === undefined) throw new FarmError('not_available');
+      return request;
     },
 
     async settings(lease) {
@@ -71,7 +74,8 @@ export function openRoads(parts: TeamParts): Roads {
 interface HeldWork {
   readonly task: string;
   readonly base: string;
-  readonly request: z.output<typeof DispatchRequest> | z.output<typeof CommandRunRequest>;
+  /** A snapshot needs none. */
+  readonly request?: z.output<typeof DispatchRequest> | z.output<typeof CommandRunRequest>;
 }
 
 /** What a lease may read: its own Dispatch or Command Run, and nothing else of any Task (H29). */
@@ -80,8 +84,15 @@ async function heldWork(parts: TeamParts, lease: LeaseShown): Promise<HeldWork> 
   const dispatch = await parts.database.first(dispatchSql.given, { id: lease.job });
   if (dispatch) return { ...dispatch, request: DispatchRequest.parse(dispatch.request) };
   const run = await parts.database.first(commandRunSql.read, { id: lease.job });
-  if (!run || run.base === null) throw new FarmError('not_available');
-  return { task: run.task, base: run.base, request: requestOf(run) };
+  if (run && run.base !== null) return { task: run.task, base: run.base, request: requestOf(run) };
+  return snapshotOf(parts, lease.job);
+}
+
+/** What a snapshot stands on: nothing. */
+async function snapshotOf(parts: TeamParts, job: string): Promise<{ readonly task: string; readonly base: string }> {
+  const found = await parts.database.first(snapshotSql.taskOf, { job });
+  if (!found) throw new FarmError('not_available');
+  return { task: found.task, base: await emptyBase(await storeOf(parts, found.task)) };
 }
 
 function requestOf({ command, cwd, timeout_seconds }: CommandRunRow): z.output<typeof CommandRunRequest> {
@@ -139,7 +150,7 @@ async function takePack(
   return live ? 'accepted' : 'rescue';
 }
 
-/** What a pack may stand on: the base of a Dispatch, or of a command of a member. */
+/** What a pack may stand on: the base of a Dispatch, or of a command of a member; a folder as it is on nothing. */
 async function workOf(
   parts: TeamParts,
   job: string,
@@ -147,7 +158,8 @@ async function workOf(
   const dispatch = await parts.database.first(dispatchSql.read, { id: job });
   if (dispatch) return { task: dispatch.task, base: dispatch.base, member: dispatch.pins.member };
   const run = await parts.database.first(commandRunSql.read, { id: job });
-  if (run?.purpose !== 'member' || run.base === null) throw new FarmError('not_available');
+  if (!run) return { ...(await snapshotOf(parts, job)), member: 'workspace' };
+  if (run.purpose !== 'member' || run.base === null) throw new FarmError('not_available');
   return { task: run.task, base: run.base, member: run.member };
 }
 

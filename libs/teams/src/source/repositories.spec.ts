@@ -109,7 +109,10 @@ describe('a registered repository', () => {
     expect(summary).toContain('with a --ref that is there');
     // the mirror is there now: the next one is told at its start
     const warned = async (ref: string) =>
-      farm.teams.tasks.prepareStart(taskStart.input.parse({ prompt: 'x', repository: { name: 'branches', ref } }));
+      farm.teams.tasks.prepareStart(
+        { principal: person },
+        taskStart.input.parse({ prompt: 'x', repository: { name: 'branches', ref } }),
+      );
     expect(await warned('release-9')).toEqual([expect.stringContaining('no branch, tag or commit release-9')]);
     expect(await warned('main')).toEqual([]);
     await add('branches', origin.url('branches'), { default_branch: null, replace: true });

@@ -54,11 +54,13 @@ export const taskSql = {
   ),
   /**
    * In no order: those that fail for ever must not stand before the rest. Tasks that wait for an origin are counted apart, so that
-   * slow origins hold up none that needs no network.
+   * slow origins hold up none that needs no network. Not those whose machine is to bring its folder: they wait for that job.
    */
   preparing: statement<{ id: string }>(
     'teams.task_preparing',
     `select id from task where status = 'preparing' and id <> all($busy::text[]) and (source->>'kind' = 'repository') = $remote
+       and not (source->>'kind' = 'in_place' and exists (select from job j
+         where j.scope = task.id and j.kind = 'snapshot' and j.state in ('queued', 'held', 'leased')))
      order by random() limit $limit`,
   ),
   /** One controller at a time prepares a Task; the lock goes with the session (D19). */

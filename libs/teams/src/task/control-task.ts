@@ -98,7 +98,14 @@ async function cancelTask(parts: TeamParts, tx: Transaction, task: TaskRow, prin
   await parts.queue().flagEnd(tx, task.id, 'cancel', 'the Task was cancelled');
   tx.later(attentionSql.closeOfTask, {
     task: task.id,
-    kinds: ['lane_exhausted', 'no_machine', 'source_unavailable', 'budget_exhausted', 'setup_failed'],
+    kinds: [
+      'lane_exhausted',
+      'no_machine',
+      'source_unavailable',
+      'workspace_unavailable',
+      'budget_exhausted',
+      'setup_failed',
+    ],
   });
   await announce(parts, tx, task.id, { event: 'task_cancelled' });
   return cancelled;

@@ -7,7 +7,7 @@ import { lockTaskOnly } from './lock-task.js';
 import { openAttention } from './open-attention.js';
 
 const kind = 'no_machine';
-const kinds: ReadonlySet<string> = new Set(['dispatch', 'command_run']);
+const kinds: ReadonlySet<string> = new Set(['dispatch', 'command_run', 'snapshot']);
 
 /** A job that no live worker may take calls somebody, naming what is missing; when one may, the call is taken back. */
 export async function noteMissingMachines(parts: TeamParts, live: readonly Machine[]): Promise<void> {

@@ -14,7 +14,7 @@ interface Pause {
   readonly reason: z.output<typeof PauseReason>;
   /** For the person who must act. */
   readonly detail: string;
-  readonly attention?: 'source_unavailable' | 'lane_exhausted' | 'budget_exhausted';
+  readonly attention?: 'source_unavailable' | 'workspace_unavailable' | 'lane_exhausted' | 'budget_exhausted';
 }
 
 /**

@@ -2,7 +2,9 @@ import { FarmError, limits } from '#contracts';
 import { emptyBase, importBundle } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
+import { askForSnapshot } from '../snapshot/ask-for-snapshot.js';
 import { pointedNotes } from '../source/check-repository.js';
+import { tellWrongFiles, wrongFiles } from '../source/require-files.js';
 import { type TakenSource, takeRepository } from '../source/take-repository.js';
 import { taskSql } from '../sql/teams.js';
 import { lockTask } from './lock-task.js';
@@ -82,6 +84,7 @@ function prepareTask(parts: TeamParts, id: string, closing: AbortSignal): Promis
     if (lock?.mine !== true) return false;
     const task = await session.first(taskSql.read, { task: id });
     if (task?.status !== 'preparing') return false;
+    if (task.source.kind === 'in_place') return askForSnapshot(parts, id);
     const source = await whilePreparing(parts, id, closing, (signal) => takeSource(parts, task, signal));
     if (source === undefined) return false;
     return 'base' in source ? begin(parts, id, source) : giveUp(parts, id, source.refused);
@@ -95,6 +98,15 @@ type Source = { readonly base: string; readonly taken?: TakenSource } | { readon
  * way. A fault of the farm is thrown: the next sweep tries again.
  */
 async function takeSource(parts: TeamParts, task: TaskRow, signal: AbortSignal): Promise<Source | undefined> {
+  const source = await takeIn(parts, task, signal);
+  if (source === undefined || 'refused' in source) return source;
+  const wrong = await wrongFiles(await storeOf(parts, task.id), source.base, task.settings.files);
+  if (wrong.length === 0) return source;
+  const hint = 'Put them there and resume the Task, or cancel it and start it again with other files.';
+  return { refused: new FarmError('source_unavailable', tellWrongFiles(wrong), { hint }) };
+}
+
+async function takeIn(parts: TeamParts, task: TaskRow, signal: AbortSignal): Promise<Source | undefined> {
   try {
     const store = await storeOf(parts, task.id);
     if (task.source.kind === 'empty') return { base: await emptyBase(store) };
@@ -102,6 +114,7 @@ async function takeSource(parts: TeamParts, task: TaskRow, signal: AbortSignal):
       const taken = await takeRepository(parts, { task: task.id, store, source: task.source }, signal);
       return taken && { base: taken.base, taken };
     }
+    if (task.source.kind === 'in_place') return undefined;
     const name = sourceName(task.started_by, task.source.sha256);
     if ((await parts.objects.size(name)) === undefined)
       throw unavailable('The uploaded checkout is not there any more.');

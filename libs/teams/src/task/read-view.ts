@@ -67,6 +67,7 @@ async function readOverview(parts: TeamParts, tx: Transaction, ground: Selection
     status: task.status,
     product_status: productStatus({ ...task, waiting: lanes?.waiting ?? false, starting: lanes?.starting ?? false }),
     pause_reason: task.pause_reason === null ? null : PauseReason.parse(task.pause_reason),
+    workspace: folderOf(task),
     started_at: task.created_at.toISOString(),
     updated_at: task.updated_at.toISOString(),
     ended_at: task.ended_at?.toISOString() ?? null,
@@ -99,6 +100,9 @@ async function readOverview(parts: TeamParts, tx: Transaction, ground: Selection
   };
   return { ...shown, totals, truncated: short.truncated };
 }
+
+const folderOf = ({ source }: TaskRow): Overview['workspace'] =>
+  source.kind === 'in_place' ? { host: source.host, path: source.path } : null;
 
 /** A name that stays and says nothing of the machinery (I24). */
 const rescueRefChars = 23;

@@ -50,7 +50,7 @@ export async function resumeTask(
   });
   tx.later(attentionSql.closeOfTask, {
     task: task.id,
-    kinds: ['lane_exhausted', 'source_unavailable', 'budget_exhausted', 'policy_refused'],
+    kinds: ['lane_exhausted', 'source_unavailable', 'workspace_unavailable', 'budget_exhausted', 'policy_refused'],
   });
   if (to === 'preparing') {
     tx.afterCommit(() => parts.onPreparing?.(task.id));

@@ -16,7 +16,7 @@ import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
 import { readPolicy, refuseBreaches } from '../policy/keep-policy.js';
 import { breachesOfTree, breachOfBudget, budgetUnder } from '../policy/policy-rules.js';
-import type { TaskSettings } from '../rows.js';
+import type { InPlaceSource, TaskSettings } from '../rows.js';
 import { unknownRepository } from '../source/check-repository.js';
 import { type NamedSource, nameSource } from '../source/name-source.js';
 import { repositorySql, sourceSql, taskSql } from '../sql/teams.js';
@@ -40,13 +40,14 @@ export async function startTask(
 ): Promise<OutputOf<typeof taskStart>> {
   const { revision_no: revision, content } = await pinWorkflow(tx, input.workflow_id);
   const named = await sourceOf(tx, input);
+  const inPlace = folderOf(input);
   if (input.source.kind === 'bundle') await requireUpload(tx, starter.principal, input.source.sha256);
 
   const machines = (await parts.machines?.(tx)) ?? [];
   const policy = await readPolicy(tx);
   const settings = settingsOf(
     parts,
-    { ...input, budget: budgetUnder(policy, input.budget) },
+    { ...input, labels: labelsOf(input), budget: budgetUnder(policy, input.budget) },
     machines,
     named?.row?.settings.verify,
   );
@@ -57,7 +58,7 @@ export async function startTask(
     revision_no: revision,
     prompt: input.prompt,
     started_by: starter.principal,
-    source: JSON.stringify(named?.source ?? input.source),
+    source: JSON.stringify(named?.source ?? inPlace ?? input.source),
     settings: JSON.stringify(settings),
   };
   const draw = parts.drawTaskId ?? newTaskId;
@@ -70,8 +71,9 @@ export async function startTask(
     payload: {
       workflow_id: input.workflow_id,
       revision_no: revision,
-      source: named?.source.kind ?? input.source.kind,
+      source: (named?.source ?? inPlace ?? input.source).kind,
       ...(named && originOf(named)),
+      ...(inPlace && { host: inPlace.host, path: inPlace.path }),
     },
   });
   tx.afterCommit(() => parts.onPreparing?.(id));
@@ -79,6 +81,7 @@ export async function startTask(
   const warnings = [
     ...warned,
     ...missingPool(machines, pool),
+    ...missingHost(machines, inPlace),
     ...missingProviders(content, machines, { provider, account, pool, labels }),
   ];
   return { task_id: id, status: 'preparing', ...(warnings.length === 0 ? {} : { warnings }) };
@@ -87,13 +90,14 @@ export async function startTask(
 /** Which revision would work on what: the prompt is its caller's own. @throws not_found */
 export async function previewStart(
   tx: Transaction,
-  { workflow_id, repository, source, pool, labels }: InputOf<typeof taskStart>,
+  { workflow_id, repository, workspace, source, pool, labels }: InputOf<typeof taskStart>,
 ): Promise<Preview> {
   const { revision_no } = await pinWorkflow(tx, workflow_id);
   const named =
     repository?.name === undefined ? undefined : await tx.first(repositorySql.find, { name: repository.name });
   if (repository?.name !== undefined && !named) throw unknownRepository();
-  const from = named?.name ?? repository?.url ?? source.kind;
+  const folder = workspace && `${workspace.host}:${workspace.path}`;
+  const from = named?.name ?? repository?.url ?? folder ?? source.kind;
   return {
     summary: `Starts a Task with the workflow ${workflow_id}`,
     changes: [
@@ -120,6 +124,37 @@ function missingPool(machines: readonly Machine[], pool: string): readonly strin
   const there =
     others.length === 0 ? 'No machine is here at all' : `Machines that are here are in: ${others.join(', ')}`;
   return [`No machine that is here is in the pool ${pool}: the work waits for one. ${there}.`];
+}
+
+/** A folder that is worked in as it is has no other source, and is laid out by nobody. @throws invalid_input */
+function folderOf({ workspace, source, repository, isolation }: InputOf<typeof taskStart>): InPlaceSource | undefined {
+  if (workspace === undefined) return undefined;
+  if (source.kind !== 'empty' || repository !== undefined)
+    throw new FarmError('invalid_input', 'A Task works in a folder or starts from a source, not both.', {
+      fields: [{ path: '/workspace', rule: 'without_source' }],
+    });
+  if (isolation !== undefined)
+    throw new FarmError('invalid_input', 'A folder that is worked in is taken as it is: nothing isolates it.', {
+      fields: [{ path: '/isolation', rule: 'without_workspace' }],
+    });
+  return { kind: 'in_place', ...workspace };
+}
+
+/** Of a Task in place: its machine, and no other. */
+function labelsOf({ workspace, labels }: InputOf<typeof taskStart>): string[] {
+  return workspace === undefined ? labels : [...labels, hostLabel(workspace)];
+}
+
+const hostLabel = ({ host }: { readonly host: string }): string => `host:${host}`;
+
+/** Nothing where one that is here has the name. */
+function missingHost(machines: readonly Machine[], inPlace: InPlaceSource | undefined): readonly string[] {
+  if (inPlace === undefined) return [];
+  const label = hostLabel(inPlace);
+  if (machines.some(({ labels }) => labels.includes(label))) return [];
+  return [
+    `No machine that is here has the label ${label}: the work waits for one. A machine gets it with its ticket (\`longshore worker invite --label ${label}\`).`,
+  ];
 }
 
 async function sourceOf(tx: Transaction, input: InputOf<typeof taskStart>): Promise<NamedSource | undefined> {

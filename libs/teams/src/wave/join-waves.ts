@@ -4,7 +4,8 @@ import type { Queries, Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, ChildReport } from '../rows.js';
-import { assignmentSql } from '../sql/teams.js';
+import { isInPlace } from '../snapshot/in-place.js';
+import { assignmentSql, taskSql } from '../sql/teams.js';
 import { type SettledChild, type WaveRow, waveSql } from '../sql/wave.js';
 import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';
@@ -54,6 +55,8 @@ async function joinWave(parts: TeamParts, id: string): Promise<string | undefine
 }
 
 interface Join {
+  /** Its members have worked one after another in one folder. */
+  readonly inPlace: boolean;
   readonly wave: WaveRow;
   readonly assignment: AssignmentRow;
   readonly children: readonly SettledChild[];
@@ -65,7 +68,13 @@ async function readJoin(session: Queries, id: string): Promise<Join | undefined>
   if (wave?.status !== 'open' || pending > 0) return undefined;
   const assignment = await session.first(assignmentSql.read, { id: wave.assignment });
   if (!assignment || assignment.closed_at !== null) return undefined;
-  return { wave, assignment, children: await session.all(waveSql.children, { wave: id }) };
+  const task = await session.first(taskSql.read, { task: wave.task });
+  return {
+    inPlace: task !== undefined && isInPlace(task),
+    wave,
+    assignment,
+    children: await session.all(waveSql.children, { wave: id }),
+  };
 }
 
 interface Merged {
@@ -74,8 +83,14 @@ interface Merged {
   readonly merges: readonly ChildMerge[];
 }
 
+const foundInPlace = ({ line_head, line_base }: SettledChild): ChildMerge => ({
+  outcome: line_head === line_base ? 'no_changes' : 'already_merged',
+});
+
 /** Git, outside any transaction. The same rows give the same commits, so it may be killed and begun again (H6). */
-async function mergeChildren(parts: TeamParts, { wave, assignment, children }: Join): Promise<Merged> {
+async function mergeChildren(parts: TeamParts, { inPlace, wave, assignment, children }: Join): Promise<Merged> {
+  // What they did is in the folder, blocked or not; the parent's own capture takes it up.
+  if (inPlace) return { head: assignment.line_head, merges: children.map(foundInPlace) };
   const store = await storeOf(parts, wave.task);
   const green = children.filter(({ outcome }) => outcome === 'green');
   const { head, merges } = await mergeInto(store, {

@@ -16,6 +16,7 @@ export function drawTask(view: TaskView, paint: Paint): string {
       [
         ['status', view.pause_reason === null ? view.product_status : `${view.product_status} (${view.pause_reason})`],
         ['workflow', `${workflow.workflow_id} revision ${workflow.revision_no}`],
+        ['works in', view.workspace === null ? null : `${view.workspace.path} on ${view.workspace.host}, in place`],
         ['started', view.started_at],
         ['ended', view.ended_at],
         ['used', view.usage === null ? null : taskUsageText(view.usage)],

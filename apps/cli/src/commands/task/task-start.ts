@@ -23,6 +23,9 @@ interface StartFlags {
   readonly repo?: string;
   readonly ref?: string;
   readonly empty?: boolean;
+  readonly host?: string;
+  readonly workspace?: string;
+  readonly file?: readonly string[];
   readonly title?: string;
   readonly pool?: string;
   readonly label?: readonly string[];
@@ -47,6 +50,8 @@ const flagsOf = {
   labels: '--label',
   verify_timeout_seconds: '--verify-timeout',
   repository: '--repo',
+  workspace: '--workspace',
+  files: '--file',
   budget: '--budget',
   isolation: '--isolation',
   verify: '--verify',
@@ -65,6 +70,9 @@ export function addTaskStart(program: Command, frame: Frame): void {
     .option('--repo <name-or-url>', 'start from a registered repository, or from a URL that needs no credential')
     .option('--ref <name>', 'branch, tag or whole commit id of --repo; else its default branch')
     .option('--empty', 'start from an empty repository')
+    .option('--workspace <dir>', 'work in this very folder of --host, and in no copy of it; its owner must allow it')
+    .option('--host <name>', 'machine of --workspace: the name in its label host:<name>')
+    .option('--file <path[=description]>', 'a file of it that the lead is to look at; repeatable', repeated)
     .option('--title <text>', "else the prompt's first line")
     .option('--pool <name>', 'which workers')
     .option('--label <label>', 'what a machine must have; repeatable', (value: string, all: readonly string[] = []) => [
@@ -115,6 +123,8 @@ export function addTaskStart(program: Command, frame: Frame): void {
       prompt: await promptOf(prompt, flags, surroundings),
     };
     const repository = repositoryOf(flags);
+    const workspace = workspaceOf(flags);
+    const files = (flags.file ?? []).map(fileOf);
     const budget = readBudget(flags.budget ?? []);
     const isolation = isolationOf(flags);
     const input = readInput(
@@ -123,6 +133,8 @@ export function addTaskStart(program: Command, frame: Frame): void {
       given,
       {
         ...(repository && { repository }),
+        ...(workspace && { workspace }),
+        ...(files.length > 0 && { files }),
         ...(budget && { budget }),
         ...(isolation && { isolation }),
         ...(verify !== undefined && { verify }),
@@ -130,7 +142,7 @@ export function addTaskStart(program: Command, frame: Frame): void {
       flagsOf,
     );
     const client = await run.client();
-    const source: Source = repository ? { kind: 'empty' } : await sourceOf(run, client, flags);
+    const source: Source = repository || workspace ? { kind: 'empty' } : await sourceOf(run, client, flags);
     // Made before the first try: a repetition of ours after a lost answer is no second Task.
     const idempotencyKey = flags.idempotencyKey ?? randomUUID();
     const started = await client.call(
@@ -180,6 +192,22 @@ function repositoryOf({ repo, ref, source, empty }: StartFlags): InputOf<typeof 
     throw new FarmError('invalid_input', '--repo, --source and --empty exclude each other.');
   const named = RepositoryName.safeParse(repo).success ? { name: repo } : { url: repo };
   return { ...named, ...(ref !== undefined && { ref }) };
+}
+
+/** What `--host` and `--workspace` name: a folder of that machine, not of this one. */
+function workspaceOf({ host, workspace, source, repo, empty }: StartFlags): InputOf<typeof taskStart>['workspace'] {
+  if (host === undefined && workspace === undefined) return undefined;
+  if (host === undefined || workspace === undefined)
+    throw new FarmError('invalid_input', '--host and --workspace go together.');
+  if (source !== undefined || repo !== undefined || empty === true)
+    throw new FarmError('invalid_input', '--workspace goes without --source, --repo and --empty.');
+  return { host, path: workspace };
+}
+
+/** `path` or `path=what it is`. */
+function fileOf(given: string): { readonly path: string; readonly description?: string } {
+  const at = given.indexOf('=');
+  return at < 0 ? { path: given } : { path: given.slice(0, at), description: given.slice(at + 1) };
 }
 
 async function sourceOf(run: CommandRun, client: FarmClient, flags: StartFlags): Promise<Source> {

@@ -8,7 +8,7 @@ export const taskStartOperation = operation(
   {
     lock: ({ workflow_id }, { services }, tx) => services.teams.workflows.lock(tx, workflow_id),
     preview: (input, { services }, tx) => services.teams.tasks.previewStart(tx, input),
-    prepare: (input, { services }) => services.teams.tasks.prepareStart(input),
+    prepare: (input, { services, principal }) => services.teams.tasks.prepareStart({ principal: principal.id }, input),
     run: (input, warned, { services, principal }, tx) =>
       services.teams.tasks.start(tx, { principal: principal.id }, input, warned),
   },

@@ -1,3 +1,4 @@
+export { narrowHosts } from './narrow-hosts.js';
 export { openSandbox } from './open-sandbox.js';
 export { memberDoorPort, type Sandbox, type SandboxRung } from './rules.js';
 export { openSocketPlace, type SocketPlace, socketNames } from './sandbox-folder.js';

@@ -118,6 +118,7 @@ async function mountsOf(
   const { workspace, stateFolder, readOnlyWorkspace } = rules;
   const last: readonly Mount[] = [
     { kind: readOnlyWorkspace === true ? 'read' : 'write', at: workspace, from: await realpath(workspace) },
+    ...(await readMounts(rules.sealed ?? [])),
     { kind: 'read', at: stateFolder, from: await realpath(stateFolder) },
     ...(await stateMounts(rules)),
   ];

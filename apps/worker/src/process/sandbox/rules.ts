@@ -27,6 +27,8 @@ export interface SandboxRules {
   readonly ownFolder: string;
   readonly readable: readonly string[];
   readonly writable: readonly string[];
+  /** Places of the workspace that can be read only; what is not there is no place. */
+  readonly sealed?: readonly string[];
   /** Covered where a readable or writable folder holds them: data folder, other workspaces, caches. */
   readonly hidden: readonly string[];
   readonly egress: EgressRules;

@@ -15,6 +15,8 @@ export interface SandboxSettings {
   readonly hidden: readonly string[];
   /** Hosts that may stand for private addresses: a registry of the house. */
   readonly privateHosts: readonly string[];
+  /** Hosts that jobs may reach at most, beside those of their providers; undefined: what the farm lists (H27). */
+  readonly egress?: readonly string[];
 }
 
 const folders = z
@@ -32,6 +34,10 @@ const Environment = z.object({
     .string()
     .default('')
     .transform((value) => value.split(',').filter((host) => host !== '')),
+  LONGSHORE_SANDBOX_EGRESS: z
+    .string()
+    .transform((value) => value.split(',').filter((host) => host !== ''))
+    .optional(),
 });
 
 /** @throws FarmError `misconfigured` naming the variables that do not hold, never their values */
@@ -50,5 +56,6 @@ export function readSandboxSettings(environment: Readonly<Record<string, string 
     readable: given.LONGSHORE_SANDBOX_READABLE,
     hidden: given.LONGSHORE_SANDBOX_HIDDEN,
     privateHosts: given.LONGSHORE_SANDBOX_PRIVATE_HOSTS,
+    ...(given.LONGSHORE_SANDBOX_EGRESS && { egress: given.LONGSHORE_SANDBOX_EGRESS }),
   };
 }
