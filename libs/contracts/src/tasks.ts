@@ -319,6 +319,7 @@ export const taskSearch = contract({
     ),
     next_cursor: z.string().nullable(),
   }),
+  errors: ['cursor_reset_required'],
 });
 
 export const taskControl = contract({

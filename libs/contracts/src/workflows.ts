@@ -69,6 +69,7 @@ export const workflowSearch = contract({
     items: z.array(z.strictObject(library)),
     next_cursor: z.string().nullable(),
   }),
+  errors: ['cursor_reset_required'],
 });
 
 const OneMember = z.strictObject({
@@ -138,6 +139,6 @@ export const workflowGet = contract({
         .nullable(),
     }),
   ]),
-  errors: ['not_found', 'conflict'],
+  errors: ['not_found', 'conflict', 'cursor_reset_required'],
   positional: ['workflow_id'],
 });

@@ -65,6 +65,7 @@ const frozen = {
     'too_many_requests',
     'unavailable',
     'webhook_failed',
+    'workspace_unavailable',
   ],
 };
 

@@ -39,7 +39,7 @@ export interface CommandEnd {
 }
 
 /** The same of a folder that was brought as it is. */
-export interface SnapshotEnd {
+interface SnapshotEnd {
   readonly ended: 'done';
   readonly result: z.input<typeof SnapshotResult>;
 }

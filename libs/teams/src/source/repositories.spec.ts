@@ -92,6 +92,25 @@ describe('a registered repository', () => {
     expect(other).toEqual({ verify: null });
   });
 
+  it('O12 I22 lacks a file that a Task names: the Task pauses and names it, and goes on when it was pushed', async () => {
+    const checkout = aRepository({ 'a.txt': 'a\n' });
+    origin.publish('lacking', checkout);
+    await add('lacking', origin.url('lacking'));
+    const files = [{ path: 'a.txt' }, { path: 'docs/plan.md' }];
+    const task = await farm.start({ repository: { name: 'lacking' }, files });
+    await prepare();
+    const { pause_reason, attention } = await farm.view(task);
+    expect(pause_reason).toBe('source_unavailable');
+    expect(attention[0]?.summary).toContain('docs/plan.md is not there');
+    expect(attention[0]?.summary).not.toContain('a.txt');
+    expect(await farm.sql(`select 1 from job where scope = '${task}'`)).toEqual([]);
+    commitFiles(checkout, { 'docs/plan.md': 'p\n' }, 'The plan');
+    origin.publish('lacking', checkout);
+    await farm.control(task, 'resume');
+    await prepare();
+    expect(await farm.view(task)).toMatchObject({ status: 'running', attention: [] });
+  });
+
   it('ends a preparation with a clear reason and a way out, and Resume tries again', async () => {
     origin.publish('branches', aRepository());
     await add('branches', origin.url('branches'), { default_branch: 'develop' });

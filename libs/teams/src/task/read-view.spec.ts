@@ -92,7 +92,12 @@ describe('the view of a Task', () => {
     expect((await search({ query: 'searched', status: 'starting' })).items).toHaveLength(4);
     expect((await search({ query: 'searched', status: 'working' })).items).toHaveLength(0);
     expect((await search({ status: 'blocked' })).items).toHaveLength(1);
-    await expect(search({ cursor: 'eA' })).rejects.toMatchObject({ code: 'invalid_input' });
+    for (const other of [
+      { cursor: 'eA' },
+      { cursor: first.next_cursor },
+      { query: 'other', cursor: first.next_cursor },
+    ])
+      await expect(search(other)).rejects.toMatchObject({ code: 'cursor_reset_required' });
   });
 
   it('says which machine is missing, and no more when one is there', async () => {

@@ -4,12 +4,13 @@ import { decodeCursor, encodeCursor } from '../cursor.js';
 import { taskSql } from '../sql/teams.js';
 import { productStatus } from './product-status.js';
 
-/** Newest first; the cursor is a place in that order, so that what starts meanwhile shifts nothing. @throws invalid_input (cursor) */
+/** Newest first; the cursor is a place in that order, so that what starts meanwhile shifts nothing. @throws cursor_reset_required */
 export async function searchTasks(
   tx: Transaction,
   input: InputOf<typeof taskSearch>,
 ): Promise<OutputOf<typeof taskSearch>> {
-  const before = input.cursor === undefined ? Number.MAX_SAFE_INTEGER : placeOf(input.cursor);
+  const list = listOf(input);
+  const before = input.cursor === undefined ? Number.MAX_SAFE_INTEGER : placeOf(list, input.cursor);
   const rows = await tx.all(taskSql.search, {
     before,
     query: input.query ?? null,
@@ -26,7 +27,7 @@ export async function searchTasks(
       started_at: started_at.toISOString(),
       ended_at: ended_at?.toISOString() ?? null,
     })),
-    next_cursor: rows.length > input.limit && last ? encodeCursor('task', String(last.seq)) : null,
+    next_cursor: rows.length > input.limit && last ? encodeCursor(list, String(last.seq)) : null,
   };
 }
 
@@ -47,8 +48,13 @@ function factsOf({ status, outcome, verify, verified, setup_failed, attention }:
   return { verified: over ? passed : null, attention: attention + derived.filter((is) => over && is).length };
 }
 
-function placeOf(cursor: string): number {
-  const place = Number(decodeCursor('task', cursor));
+/** What the query finds is the list: a cursor leads on in no other. */
+function listOf({ query, status }: InputOf<typeof taskSearch>): string {
+  return `tasks ${JSON.stringify([query?.toLowerCase() ?? null, status ?? null])}`;
+}
+
+function placeOf(list: string, cursor: string): number {
+  const place = Number(decodeCursor(list, cursor));
   if (Number.isSafeInteger(place)) return place;
-  throw new FarmError('invalid_input', 'The cursor is not one of this list.');
+  throw new FarmError('cursor_reset_required', 'The cursor is not one of this list.');
 }

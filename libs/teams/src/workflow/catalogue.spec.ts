@@ -70,6 +70,6 @@ describe('the catalogue', () => {
     const second = await search({ query: 'PAGES of', limit: 2, cursor: first.next_cursor });
     expect(second).toMatchObject({ items: [{ workflow_id: 'page-c' }], next_cursor: null });
     expect((await search({ query: "100%'; _" })).items).toEqual([]);
-    await expect(search({ cursor: 'bm9uc2Vuc2U' })).rejects.toMatchObject({ code: 'invalid_input' });
+    await expect(search({ cursor: 'bm9uc2Vuc2U' })).rejects.toMatchObject({ code: 'cursor_reset_required' });
   });
 });

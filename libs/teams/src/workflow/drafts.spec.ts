@@ -374,7 +374,7 @@ describe('the library', () => {
     );
     const cursor = page.next_cursor ?? '';
     expect(await search({ query: 'shelf', limit: 1, cursor })).toMatchObject([{ workflow_id: 'shelf-draft' }]);
-    await expect(search({ query: 'other', cursor })).rejects.toMatchObject({ code: 'invalid_input' });
+    await expect(search({ query: 'other', cursor })).rejects.toMatchObject({ code: 'cursor_reset_required' });
   });
 
   it('O2 shows the history of a workflow page by page, newest first, and says which revision is current', async () => {
@@ -388,7 +388,7 @@ describe('the library', () => {
     const revision_cursor = first.revisions?.next_cursor ?? '';
     const rest = await catalog('history', { revision_limit: 2, revision_cursor });
     expect(rest.revisions).toMatchObject({ items: [{ revision_no: 1, current: true }], next_cursor: null });
-    await expect(catalog('shelf-out', { revision_cursor })).rejects.toMatchObject({ code: 'invalid_input' });
+    await expect(catalog('shelf-out', { revision_cursor })).rejects.toMatchObject({ code: 'cursor_reset_required' });
     const none = await get('history', { kind: 'catalog', should_include_revisions: false });
     expect(none).toMatchObject({ revisions: null });
   });
