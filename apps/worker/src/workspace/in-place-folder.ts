@@ -47,9 +47,9 @@ export async function judgeFolder(path: string, { roots, home }: OwnersFolders):
       );
   const seen = await lstat(path).catch(() => undefined);
   if (seen === undefined) throw refusal('The folder is not there.', 'Resume the Task when it is back.');
-  if (!seen.isDirectory()) throw refusal('What stands there is no folder.', 'Name a folder.');
   if ((await realpath(path)) !== path)
     throw refusal('A symbolic link is on the way to the folder.', 'Name the folder by the path that it really has.');
+  if (!seen.isDirectory()) throw refusal('What stands there is no folder.', 'Name a folder.');
 }
 
 /** A root is what its owner named, wherever that is. */
