@@ -15,7 +15,8 @@ interface Attention {
     | 'policy_refused'
     | 'push_approval'
     | 'setup_failed'
-    | 'source_unavailable';
+    | 'source_unavailable'
+    | 'workspace_unavailable';
   readonly summary: string;
 }
 
