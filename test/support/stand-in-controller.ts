@@ -462,6 +462,10 @@ export class StandInController {
     if (kind === 'output') {
       if (!live) throw new FarmError('stale_lease');
       job.output.set(`${epoch}/${name}`, body.toString());
+      // several may be on the road at once: in the order of their numbers
+      const inOrder = [...job.output].sort(([one], [other]) => one.localeCompare(other, 'en', { numeric: true }));
+      job.output.clear();
+      for (const [segment, text] of inOrder) job.output.set(segment, text);
       return {};
     }
     await intakePack(this.store, { pack: Readable.from([body]), base: job.base, commit: name });

@@ -47,6 +47,7 @@ type Selection = NonNullable<z.input<typeof taskGet.input>['selection']>;
 
 interface FarmOptions {
   readonly gitLimits?: Partial<GitLimits>;
+  readonly outputLimits?: { readonly bytes?: number; readonly bytesPerWorker?: number };
   readonly sources?: Partial<SourceRules>;
   readonly drawTaskId?: () => string;
   readonly drawCommandId?: () => string;
@@ -308,7 +309,7 @@ function fenceOf(lease: Pick<LeasedJob, 'id' | 'epoch' | 'lease_id'>) {
 }
 
 /** The team runtime on a database and a data folder of its own. */
-export async function aTeamFarm({ gitLimits, sources, ...draws }: FarmOptions = {}): Promise<TeamFarm> {
+export async function aTeamFarm({ gitLimits, outputLimits, sources, ...draws }: FarmOptions = {}): Promise<TeamFarm> {
   const { appUrl, ownerUrl } = await aDatabase();
   const database = openDatabase({ url: appUrl, max: 10 });
   const data = tempDir('data');
@@ -347,6 +348,7 @@ export async function aTeamFarm({ gitLimits, sources, ...draws }: FarmOptions = 
       onTrouble: (error) => troubles.push(error),
       ...draws,
       ...(gitLimits && { gitLimits }),
+      ...(outputLimits && { outputLimits }),
     });
     const queue: Queue = openQueue({
       database,

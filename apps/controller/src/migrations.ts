@@ -12,6 +12,7 @@ import { clockMigration, type Migration } from '#store';
 import {
   commandRunsMigration,
   memberRunsMigration,
+  outputStoredMigration,
   policyMigration,
   pushesMigration,
   repositoriesMigration,
@@ -47,4 +48,5 @@ export const migrations: readonly Migration[] = [
   lanesMigration,
   deviceNetworksMigration,
   webhooksMigration,
+  outputStoredMigration,
 ];

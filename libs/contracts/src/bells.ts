@@ -21,6 +21,10 @@ export const objectPaths = {
   pack: '/v1/jobs/:job/epochs/:epoch/packs/:commit',
   /** PUT, job token, create only: what the session said, by segment (H17). */
   output: '/v1/jobs/:job/epochs/:epoch/output/:segment',
+  /** GET with `?from=`, job token: bytes of what the command said that its Dispatch goes on from (H29), with OutputHead. */
+  commandOutput: '/v1/jobs/:job/command-output',
+  /** GET with `?from=`, person: bytes of what a command of the Task says, as they are, with OutputHead. */
+  runOutput: '/v1/tasks/:task/commands/:command/output',
   /** PUT, person: a checkout as a bundle, named by its sha256 (D19). */
   source: '/v1/sources/:sha256',
   /** GET, person: the Task's branch as a bundle. */

@@ -114,6 +114,27 @@ export const OutputCount = z.strictObject({
   complete: z.boolean(),
 });
 
+/** A place in what a command said, for the roads that send its bytes: lease, segment, byte of the segment. */
+export const OutputFrom = z
+  .string()
+  .regex(/^\d{1,12}\.\d{1,8}\.\d{1,10}$/)
+  .transform((text) => text.split('.').map(Number))
+  .transform(([epoch = 0, segment = 0, offset = 0]) => ({ epoch, segment, offset }));
+export type OutputFrom = z.output<typeof OutputFrom>;
+
+/** What stands in the head of an answer with bytes of a command's output. */
+export const OutputHead = z.strictObject({
+  /** Where the next answer begins; null: the command has not begun. */
+  next: z.string().nullable(),
+  /** This answer is cut: there is more now. */
+  is_bounded: z.boolean(),
+  state: CommandRunState,
+  /** False while it goes on: what is counted below is known once it has ended, and of an abandoned one never. */
+  ended: z.boolean(),
+  ...OutputCount.shape,
+});
+export type OutputHead = z.output<typeof OutputHead>;
+
 /** The result of a Command Run, as its worker says it. */
 export const CommandRunResult = z.strictObject({
   /** Absent when it was not launched or a signal ended it. */

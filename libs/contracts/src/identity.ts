@@ -17,7 +17,12 @@ export const identityPaths = {
 } as const;
 
 /** Headers of ours: the job token beside the worker's bearer (D17), the key of a repeated call (S3.3). */
-export const headers = { jobToken: 'longshore-job', idempotencyKey: 'idempotency-key' } as const;
+export const headers = {
+  jobToken: 'longshore-job',
+  idempotencyKey: 'idempotency-key',
+  /** OutputHead as JSON. */
+  output: 'longshore-output',
+} as const;
 
 /** Raw Ed25519 public key, base64url. */
 export const PublicKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);

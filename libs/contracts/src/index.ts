@@ -34,6 +34,8 @@ export {
   commandRunGet,
   commandRunOutputRead,
   OutputCount,
+  OutputFrom,
+  OutputHead,
   startCommandRun,
   Verification,
 } from './command-runs.js';

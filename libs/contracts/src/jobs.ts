@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contract } from './contract.js';
-import { BootId, Epoch, JobId, Label, LeaseId, ObjectId, PoolName, WorkerId } from './ids.js';
+import { BootId, CommandId, Epoch, JobId, Label, LeaseId, ObjectId, PoolName, WorkerId } from './ids.js';
 import { limits } from './limits.js';
 import { outsideText } from './outside-text.js';
 import { PageLimit, pageCursor } from './paging.js';
@@ -376,6 +376,8 @@ export const DispatchPayload = z.strictObject({
     .optional(),
   /** Members have left notes: they are laid into the Task directory. */
   notes: z.literal(true).optional(),
+  /** It goes on from what this command came to: what that said is laid into the Task directory where it is not there (H29). */
+  command_output: CommandId.optional(),
   task_directory: z.string(),
   /** As the workflow asks for it; a machine that cannot give it is not given the job (label `sandbox:bwrap`). */
   sandbox: AuthoredSandbox.optional(),

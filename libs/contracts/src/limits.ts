@@ -210,8 +210,12 @@ export const limits = {
   /** Checkouts that a principal has uploaded and that no Task has taken in yet. */
   uploadedBytesPerPrincipal: 4 * 1024 ** 3,
   outputSegmentBytes: 1024 * 1024,
+  /** Of one lease. A day of single lines stays below it: workers send fewer segments as time goes on. */
+  outputSegments: 65_536,
   /** Of one lease. */
-  outputSegments: 4096,
+  outputBytes: 4 * 1024 ** 3,
+  /** Of all leases of a worker that began on one day (UTC). */
+  outputBytesPerWorker: 64 * 1024 ** 3,
   // what a configuration may say at most (A3c.8)
   confirmTtlMostSeconds: 86_400,
   pendingConfirmationsMost: 10_000,
@@ -264,6 +268,8 @@ export const limits = {
   /** The end of the output that a result shows. */
   commandTailBytes: 16 * 1024,
   outputPageBytes: 64 * 1024,
+  /** Of one answer with bytes of an output. */
+  outputAnswerBytes: 4 * 1024 ** 2,
   /** A command that two machines lost before it was started is not tried again (D15). */
   commandLaunches: 2,
   /** How long a command of a member waits for its warm machine while that is full (D15). */

@@ -18,6 +18,8 @@ export interface TeamParts {
   /** Live machines and the provider accounts that they offer; none by default. */
   readonly machines?: (queries: Queries) => Promise<readonly Machine[]>;
   readonly gitLimits?: Partial<GitLimits>;
+  /** How much of what jobs say is stored, of a lease and of a worker's day; default: limits.outputBytes, limits.outputBytesPerWorker. */
+  readonly outputLimits?: { readonly bytes?: number; readonly bytesPerWorker?: number };
   /** What repositories Tasks may start from (H30). */
   readonly sources: SourceRules;
   /** Ids of Tasks and names of commands, by chance when absent. */

@@ -2,9 +2,9 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Agent, fetch } from 'undici';
+import { Agent, fetch, type Headers } from 'undici';
 import { z } from 'zod';
-import { type Contract, type CredentialFile, FarmError, headers, objectPaths } from '#contracts';
+import { type Contract, type CredentialFile, FarmError, headers, OutputHead, objectPaths } from '#contracts';
 import { RemoteError } from '../output/failure.js';
 import type { Bearer } from './bearer.js';
 import { PersonToken } from './person-token.js';
@@ -35,7 +35,14 @@ export interface FarmClient {
   getResult(taskId: string, to: string, signal?: AbortSignal): Promise<void>;
   /** What a Task changed, as a mailbox for `git am`. */
   getPatch(taskId: string, to: NodeJS.WritableStream, signal?: AbortSignal): Promise<void>;
+  /** Bytes of what a command of a Task says, from a place on or from the beginning, and what is to be known of them. */
+  getOutput(taskId: string, commandId: string, from: string | undefined, signal?: AbortSignal): Promise<OutputPart>;
   close(): Promise<void>;
+}
+
+export interface OutputPart {
+  readonly head: OutputHead;
+  readonly body: Readable;
 }
 
 export function personClient(credential: CredentialFile, credentialFile: string): FarmClient {
@@ -58,14 +65,8 @@ export function farmClient(url: string, bearerOf: (send: SendJson) => Bearer): F
     }
   }
 
-  async function download(
-    path: string,
-    taskId: string,
-    take: (body: Readable) => Promise<void>,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    const road = `${url}${path.replace(':task', taskId)}`;
-    await withToken(async (bearer) => {
+  async function open(road: string, signal?: AbortSignal): Promise<{ body: Readable; head: Headers }> {
+    return await withToken(async (bearer) => {
       const response = await fetch(road, {
         headers: bearer,
         redirect: 'error',
@@ -75,8 +76,17 @@ export function farmClient(url: string, bearerOf: (send: SendJson) => Bearer): F
         throw noAnswer(road, error);
       });
       if (!response.ok || response.body === null) throw refusal(response.status, await response.text());
-      await take(Readable.fromWeb(response.body));
+      return { body: Readable.fromWeb(response.body), head: response.headers };
     });
+  }
+
+  async function download(
+    path: string,
+    taskId: string,
+    take: (body: Readable) => Promise<void>,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await take((await open(`${url}${path.replace(':task', taskId)}`, signal)).body);
   }
 
   return {
@@ -115,8 +125,21 @@ export function farmClient(url: string, bearerOf: (send: SendJson) => Bearer): F
       download(objectPaths.result, taskId, (body) => pipeline(body, createWriteStream(to, { mode: 0o600 })), signal),
     getPatch: (taskId, to, signal) =>
       download(objectPaths.patch, taskId, (body) => pipeline(body, to, { end: false }), signal),
+    async getOutput(taskId, commandId, from, signal) {
+      const road = `${url}${objectPaths.runOutput.replace(':task', encodeURIComponent(taskId)).replace(':command', encodeURIComponent(commandId))}`;
+      const { body, head } = await open(from === undefined ? road : `${road}?from=${from}`, signal);
+      return { body, head: headOf(head.get(headers.output)) };
+    },
     close: () => dispatcher.destroy(),
   };
+}
+
+function headOf(header: string | null): OutputHead {
+  try {
+    return OutputHead.parse(JSON.parse(header ?? ''));
+  } catch (error) {
+    throw new FarmError('invalid_output', 'The farm sent an output without a word on it.', { cause: error });
+  }
 }
 
 function answerOf<O extends z.ZodType>(contract: Asked<O>, result: unknown): z.output<O> {

@@ -95,6 +95,11 @@ export class LocalFarm {
     return this.controller?.current?.url ?? '';
   }
 
+  /** 0 while it is down. */
+  get controllerPid(): number {
+    return this.controller?.current?.process.pid ?? 0;
+  }
+
   get credentialFile(): string {
     return join(this.options.data, 'credential.json');
   }

@@ -1,9 +1,8 @@
-import { constants } from 'node:fs';
-import { copyFile, type FileHandle, open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
 import { limits } from '#contracts';
 import { faultOf, type Log } from '../log.js';
-import { makeFoldersBeneath } from '../workspace/beneath.js';
+import { layFile, leftOutLine } from '../workspace/command-output.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 
 /**
@@ -48,14 +47,13 @@ export class CommandLog {
     });
   }
 
-  /** Reached through no symlink (H21); the command's processes have ended. */
+  /** In the place of what the command put there; its processes have ended. */
   async layIn(workspace: string, path: string): Promise<void> {
     if (this.file === undefined) return;
     try {
-      if (this.leftOut > 0) await this.file.writeFile(`\n[${this.leftOut} bytes more are not in this file]\n`);
+      if (this.leftOut > 0) await this.file.writeFile(leftOutLine(`${this.leftOut} bytes more are not in this file`));
       await this.file.close();
-      await makeFoldersBeneath(workspace, dirname(path));
-      await copyFile(this.path, join(workspace, path), constants.COPYFILE_EXCL);
+      await layFile(workspace, path, this.path);
     } catch (error) {
       this.log.warn({ fault: faultOf(error) }, 'the output of a command could not be laid into its workspace');
     }

@@ -355,4 +355,37 @@ describe('a command on a worker', () => {
     expect(tail.endsWith('line 59999 of many that a build says\nred\n')).toBe(true);
     expect(Buffer.byteLength(tail)).toBeLessThanOrEqual(limits.commandTailBytes);
   });
+
+  it('H17 goes on to its end when the farm takes no more of what it says: it is drained, and told not to be complete', async () => {
+    const { farm, shell } = await aFarm();
+    const job = shell("yes 'a line of many' | head -c 20000000; echo last; exit 4");
+    farm.weather = ({ path }) => (/\/output\/([2-9]|1\d)$/.test(path) ? { problem: 'too_large' } : 'fine');
+    await (await aWorker(farm)).until('completed');
+    const stored = saidBy(job);
+    expect([...job.output.keys()]).toEqual(['1/0', '1/1']);
+    expect(job.completed).toMatchObject({
+      ended: 'exited',
+      result: {
+        exit_code: 4,
+        output: { observed_bytes: 20_000_005, written_bytes: stored.length, complete: false },
+        detail: expect.stringMatching(/^Not all of its output is stored: /),
+      },
+    });
+    expect(String(resultOf(job)?.tail).endsWith('\nlast\n')).toBe(true);
+  });
+
+  it('H17 is stored up to the first segment that is missing, whatever came after it', async () => {
+    const { farm, shell } = await aFarm();
+    const job = shell("yes 'a line of many' | head -c 8000000");
+    let refused = 0;
+    farm.weather = ({ path }) => {
+      if (!path.endsWith('/output/1') || refused > 0) return 'fine';
+      refused += 1;
+      return { problem: 'conflict' };
+    };
+    await (await aWorker(farm)).until('completed');
+    expect(resultOf(job)).toMatchObject({
+      output: { observed_bytes: 8_000_000, written_bytes: limits.outputSegmentBytes, complete: false },
+    });
+  });
 });

@@ -5,6 +5,7 @@ import { faultOf, type Log } from '../log.js';
 import type { GuardedTree, TreeCommand } from '../process/guarded-tree.js';
 import { startGuarded } from '../process/guardian.js';
 import type { Instant } from '../process/monotonic.js';
+import { outputPathOf } from '../workspace/command-output.js';
 import { GrowthWatch } from '../workspace/disk/growth-watch.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { removeFolder } from '../workspace/remove-folder.js';
@@ -217,12 +218,13 @@ export class CommandRun implements JobRun {
     }
     if (why === 'lost' && !work.isKept) return 'free';
     await read;
-    await file?.layIn(this.folder.work, outputPathOf(payload));
+    await file?.layIn(this.folder.work, outputPathOf(payload.task_directory, payload.command_id));
     this.enter(work.isKept ? 'capturing' : 'uploading');
     await output.flush();
     const exit = await tree.exited;
     const written = output.arrivedBytes;
     const ended = why === 'lost' ? 'cancelled' : why;
+    const detail = overLimit ?? unstored(output.refusal);
     const state = await work.handIn({
       ended,
       result: {
@@ -234,7 +236,7 @@ export class CommandRun implements JobRun {
           complete: written === tail.observedBytes,
         },
         tail: tail.text(settings?.secrets),
-        ...(overLimit === undefined ? {} : { detail: overLimit }),
+        ...(detail === undefined ? {} : { detail }),
         isolation: isolationReport(isolation, 0, undefined),
       },
     });
@@ -308,9 +310,9 @@ type Wanted = 'cancelled' | 'lost';
 
 const never = new Promise<never>(() => undefined);
 
-/** As the member is told. */
-function outputPathOf({ task_directory, command_id }: PreparedCommand['payload']): string {
-  return `${task_directory}/command-runs/${command_id}/output.log`;
+/** The command went on to its end; the farm has the beginning of what it said. */
+function unstored(refusal: FarmError | undefined): string | undefined {
+  return refusal && cutDetail(`Not all of its output is stored: ${refusal.detail}`);
 }
 
 function commandOf({ request, cwd }: PreparedCommand, { environment }: CommandWalls): TreeCommand {

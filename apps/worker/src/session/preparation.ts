@@ -7,7 +7,9 @@ import type { HeldLease } from '../claim/held-lease.js';
 import { jsonOf } from '../controller/ask.js';
 import { roadTo } from '../controller/farm.js';
 import { untilAnswered } from '../controller/until-answered.js';
+import { faultOf } from '../log.js';
 import type { Provider, SessionAccount } from '../provider/port.js';
+import { layCommandOutput } from '../workspace/command-output.js';
 import { requireRoom } from '../workspace/disk-room.js';
 import { judgeFolder } from '../workspace/in-place-folder.js';
 import { type Isolation, type LaidOut, materialise, type Surroundings } from '../workspace/materialise.js';
@@ -82,7 +84,14 @@ export async function prepare(
   if (folder.isInPlace) await hideTaskDirectory(folder.work, payload.task_directory);
   await writeWorkspaceNote(folder.work, payload.task_directory, isolation);
   const { job } = lease;
-  const laidNotes = await layTeamWork({ farm: needs.farm, job, jobToken: () => lease.token, signal }, folder, payload);
+  const road = { farm: needs.farm, job, jobToken: () => lease.token, signal };
+  const laidNotes = await layTeamWork(road, folder, payload);
+  await layCommandOutput(road, folder, payload).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (!(error instanceof FarmError) || error.code === 'stale_lease') throw error;
+    // what the member is told of the command holds its end, and it can work without the rest
+    needs.log.warn({ fault: faultOf(error) }, 'what the command said could not be laid into the workspace');
+  });
   signal.throwIfAborted();
   const ready: OwnerMarker = { ...marker, stage: 'ready' };
   await writeMarker(folder, ready);

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
+import { buffer, text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { utf8Length } from '#contracts';
+import { limits, OutputFrom, utf8Length } from '#contracts';
 import { aTeamFarm, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { lockTask } from '../task/lock-task.js';
 import { pauseTask } from '../task/pause-task.js';
@@ -196,5 +197,57 @@ describe('a command, as people see it', () => {
     const lease = await gone.north.begin();
     await gone.north.complete(lease, 'exited', { exit_code: 0, output });
     expect(await read(gone)).toMatchObject({ text: '', is_missing: true, is_changed: true });
+  });
+
+  it('H29 H17 is read in bytes by the Dispatch that goes on from it, by no other and not past its lease', async () => {
+    const run = await asked();
+    const { north, name } = run;
+    const { roads } = farm.teams;
+    const command = await north.begin();
+    const said = ['\u001b[31mred', '\u001b[0m\n'].map((text) => Buffer.from(text));
+    for (const [n, text] of said.entries()) await roads.takeOutput(north.shown(command), n, Readable.from([text]));
+    await expect(roads.commandOutput(north.shown(command), undefined)).rejects.toMatchObject({ code: 'not_available' });
+    const bytes = Buffer.concat(said).length;
+    const output = { observed_bytes: bytes + 1, written_bytes: bytes, complete: false };
+    await north.complete(command, 'exited', { exit_code: 0, output });
+    const next = await north.begin();
+    expect(next.payload).toMatchObject({ command_output: name });
+    const { head, body } = await roads.commandOutput(north.shown(next), undefined);
+    expect(await buffer(body)).toEqual(Buffer.concat(said));
+    expect(head).toEqual({ next: '1.2.0', is_bounded: false, state: 'succeeded', ended: true, ...output });
+    const rest = await roads.commandOutput(north.shown(next), { epoch: 1, segment: 0, offset: 5 });
+    expect(await text(rest.body)).toBe('red\u001b[0m\n');
+    const elsewhere = { epoch: 2, segment: 0, offset: 0 };
+    const reset = { code: 'cursor_reset_required' };
+    await expect(roads.commandOutput(north.shown(next), elsewhere)).rejects.toMatchObject(reset);
+    const other = (await farm.alone({ workflow_id: 'builder' })).worker('other');
+    const first = await other.begin();
+    await expect(roads.commandOutput(other.shown(first), undefined)).rejects.toMatchObject({ code: 'not_available' });
+    await expect(roads.commandOutput({ ...north.shown(next), job: first.id }, undefined)).rejects.toMatchObject({
+      code: 'stale_lease',
+    });
+    await north.handOver(next, { summary: 'Done', outcome: 'green' });
+    await expect(roads.commandOutput(north.shown(next), undefined)).rejects.toMatchObject({ code: 'stale_lease' });
+  });
+
+  it('O17 is sent in bytes to people, in answers that are cut at their limit and go on where they were cut', async () => {
+    const run = await asked();
+    const { roads } = farm.teams;
+    const send = (from?: string) =>
+      roads.runOutput(run.task, run.name, from === undefined ? undefined : OutputFrom.parse(from));
+    expect((await send()).head).toMatchObject({ next: null, is_bounded: false, ended: false });
+    const command = await run.north.begin();
+    const segment = Buffer.alloc(limits.outputSegmentBytes, 'x');
+    const count = limits.outputAnswerBytes / segment.length;
+    for (let n = 0; n <= count; n += 1)
+      await roads.takeOutput(run.north.shown(command), n, Readable.from([n < count ? segment : Buffer.from('end')]));
+    const first = await send();
+    expect(first).toMatchObject({ bytes: limits.outputAnswerBytes, head: { is_bounded: true, ended: false } });
+    const second = await send(first.head.next ?? '');
+    expect(await text(second.body)).toBe('end');
+    expect(second.head).toMatchObject({ is_bounded: false, state: 'running' });
+    expect(await send(second.head.next ?? '')).toMatchObject({ bytes: 0, head: { next: second.head.next } });
+    const elsewhere = (await asked()).task;
+    await expect(roads.runOutput(elsewhere, run.name, undefined)).rejects.toMatchObject({ code: 'not_found' });
   });
 });

@@ -3,6 +3,7 @@ import { type commandRunOutputRead, FarmError, type InputOf, type OutputOf, utf8
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
 import { commandRunSql } from '../sql/teams.js';
+import { outputSpan, readSpan } from './output-segments.js';
 import { SanitizerState, sanitizeOutput } from './sanitize-output.js';
 
 /** A place in the output of one run, at the lease that the row names, and in what state the page before left off. */
@@ -22,11 +23,6 @@ type Cursor = z.output<typeof Cursor>;
 
 /** One byte that is no UTF-8 is shown as three. */
 const mostBytesPerByte = 3;
-
-/** Where a segment of a job's output lies, by the lease that wrote it. */
-export function outputSegment(job: string, epoch: number, segment: number): string {
-  return `output/${job}/${epoch}/${String(segment).padStart(8, '0')}`;
-}
 
 /**
  * A page of what a command said, from the segments of the lease that the row names and of no other (H17). Segments stand in order;
@@ -87,54 +83,26 @@ function answer(run: CommandRunRow, { text, next, isBounded, read }: Shown): Out
 }
 
 async function showPage(
-  parts: Pick<TeamParts, 'objects'>,
+  { objects }: Pick<TeamParts, 'objects'>,
   run: CommandRunRow,
   from: Cursor,
   limit: number,
 ): Promise<Shown> {
-  const page = await gather(parts, run.id, from, limit);
-  const bytes = Buffer.concat([Buffer.from(from.carry, 'base64'), page.bytes]);
-  const read = from.read + page.bytes.length;
-  const isBounded = !page.isLast;
-  if (page.isLast && run.ended_at !== null)
+  const span = await outputSpan(objects, { job: run.id, epoch: from.epoch }, from, limit);
+  const bytes = Buffer.concat([Buffer.from(from.carry, 'base64'), await readAll(readSpan(objects, span))]);
+  const read = from.read + span.bytes;
+  const isBounded = !span.isLast;
+  if (span.isLast && run.ended_at !== null)
     return { text: sanitizeOutput(bytes.toString(), from.state).text, next: null, isBounded, read };
   const whole = bytes.length - halfCharacter(bytes);
   const { text, state } = sanitizeOutput(bytes.subarray(0, whole).toString(), from.state);
   const carry = bytes.subarray(whole).toString('base64');
-  return { text, next: { ...from, ...page.at, read, carry, state }, isBounded, read: undefined };
+  return { text, next: { ...from, ...span.next, read, carry, state }, isBounded, read: undefined };
 }
 
-interface Page {
-  readonly bytes: Buffer;
-  /** The place behind it. */
-  readonly at: { readonly segment: number; readonly offset: number };
-  /** There is no more now. */
-  readonly isLast: boolean;
-}
-
-async function gather(
-  { objects }: Pick<TeamParts, 'objects'>,
-  job: string,
-  from: Cursor,
-  limit: number,
-): Promise<Page> {
-  const parts: Buffer[] = [];
-  let at = { segment: from.segment, offset: from.offset };
-  for (let room = limit; ; ) {
-    const name = outputSegment(job, from.epoch, at.segment);
-    const size = await objects.size(name);
-    if (size === undefined) return { bytes: Buffer.concat(parts), at, isLast: true };
-    const take = Math.min(room, size - at.offset);
-    if (take > 0) parts.push(await readAll(objects.read(name, { start: at.offset, end: at.offset + take - 1 })));
-    room -= Math.max(0, take);
-    if (room === 0) return { bytes: Buffer.concat(parts), at: { ...at, offset: at.offset + take }, isLast: false };
-    at = { segment: at.segment + 1, offset: 0 };
-  }
-}
-
-async function readAll(body: AsyncIterable<unknown>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body) if (chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk));
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 

@@ -10,6 +10,10 @@ export type SanitizerState = z.output<typeof SanitizerState>;
 /** ALM, LRM, RLM, embeddings, overrides and isolates: a line would show something else than it holds. */
 const bidirectional = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
+/** Whatever `steps` does not show as it stands is one of these, or follows one. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that a terminal obeys
+const mayHide = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+
 interface Step {
   readonly shown: string;
   readonly state: SanitizerState;
@@ -24,6 +28,8 @@ export function sanitizeOutput(
   text: string,
   from: SanitizerState,
 ): { readonly text: string; readonly state: SanitizerState } {
+  // most of what commands say needs no look at each character
+  if (from === 't' && !mayHide.test(text)) return { text, state: 't' };
   const shown: string[] = [];
   let state = from;
   for (const character of text) {

@@ -74,6 +74,7 @@ export async function openDispatch(
       // in place both are in the folder already
       branches: isInPlace(task) ? [] : branches.map(({ branch, commit }) => ({ branch, commit })),
       notes: notes.length > 0 && !isInPlace(task),
+      command: opening.continuation?.kind === 'command_result' ? opening.continuation.request.command_id : undefined,
     }),
     pool: task.settings.pool,
     labels: labelsOf(task, pins),
@@ -173,13 +174,15 @@ interface Extras {
   readonly branches: readonly { readonly branch: string; readonly commit: string }[];
   /** Some member has left some. */
   readonly notes: boolean;
+  /** It goes on from this one's end. */
+  readonly command: string | undefined;
 }
 
 function payloadOf(
   task: TaskRow,
   assignment: AssignmentRow,
   pins: Pins,
-  { account, last, tools, kinds, branches, notes }: Extras,
+  { account, last, tools, kinds, branches, notes, command }: Extras,
 ): z.output<typeof DispatchPayload> {
   const { kind, model, effort, sandbox, extension_mode } = pins.provider;
   return {
@@ -197,6 +200,7 @@ function payloadOf(
     ...(kinds.length === 0 ? {} : { human_kinds: z.array(HumanRequestKind).parse(kinds) }),
     ...(branches.length === 0 ? {} : { branches: [...branches] }),
     ...(notes ? { notes } : {}),
+    ...(command === undefined ? {} : { command_output: command }),
     task_directory: taskDirectory(task.id),
     ...(last === undefined ? {} : { prefer: last }),
     assignment_id: assignment.id,

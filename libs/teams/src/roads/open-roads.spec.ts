@@ -156,6 +156,37 @@ describe('the roads', () => {
     expect(readFileSync(join(farm.data, 'objects/output', lease.id, '1', name ?? ''), 'utf8')).toBe('first');
   });
 
+  it('H17 take what fits the budget of a job and of the day of its worker, and say which of them is spent', async () => {
+    const tight = await aTeamFarm({ outputLimits: { bytes: 10, bytesPerWorker: 15 } });
+    await tight.workflow();
+    const [north, south] = [(await tight.alone()).worker('north'), (await tight.alone()).worker('south')];
+    const first = await north.begin();
+    const third = await south.begin();
+    const put = (lease: typeof first, segment: number, text: string) =>
+      tight.teams.roads.takeOutput(
+        lease === third ? south.shown(lease) : north.shown(lease),
+        segment,
+        Readable.from([Buffer.from(text)]),
+      );
+    await put(first, 0, '12345');
+    await put(first, 1, '67890');
+    await expect(put(first, 2, 'x')).rejects.toMatchObject({
+      code: 'too_large',
+      detail: expect.stringMatching(/^A job/),
+    });
+    await north.handOver(first, { summary: 'Again', outcome: 'retry' });
+    const second = await north.begin();
+    await put(second, 0, '12345');
+    await expect(put(second, 1, 'x')).rejects.toMatchObject({
+      code: 'too_large',
+      detail: expect.stringMatching(/^The jobs that a worker/),
+    });
+    await put(third, 0, '12345');
+    const stored = readdirSync(join(tight.data, 'objects/output', first.id, '1'));
+    expect(stored).toHaveLength(2);
+    await tight.close();
+  });
+
   it('write no output that was on the road when its lease ended', async () => {
     const { worker } = await farm.alone();
     const north = worker('north');

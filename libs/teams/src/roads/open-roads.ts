@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { CommandRunRequest, DispatchRequest, FarmError, limits, newId } from '#contracts';
 import { bundleFor, emptyBase, intakePack, patchFor, pin, teamBundleFor } from '#git';
-import type { JobRow } from '#jobs';
-import { outputSegment } from '../command-run/read-output.js';
+import { sendOutput } from '../command-run/send-output.js';
+import { findRun } from '../command-run/view-runs.js';
 import { changedLineOf } from '../out/task-line.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
@@ -16,7 +15,9 @@ import { teamWorkSql } from '../sql/team-work.js';
 import { assignmentSql, commandRunSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql/teams.js';
 import { branchOf } from '../task/branch.js';
 import { sourceName, storeOf } from '../task/task-store.js';
+import { liveLease } from './live-lease.js';
 import type { FileToSend, LeaseShown, Roads } from './roads.js';
+import { takeOutput } from './take-output.js';
 
 export function openRoads(parts: TeamParts): Roads {
   return {
@@ -56,6 +57,18 @@ export function openRoads(parts: TeamParts): Roads {
     async lfs(lease, oid) {
       const { task } = await heldWork(parts, lease);
       return fileToSend(await lfsFileOf(parts, task, oid));
+    },
+
+    async commandOutput(lease, from) {
+      if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
+      const run = await parts.database.first(commandRunSql.before, { dispatch: lease.job });
+      if (!run) throw new FarmError('not_available');
+      return sendOutput(parts, run, from);
+    },
+
+    async runOutput(task, command, from) {
+      const run = await findRun(parts.database, { task_id: task, command_id: command });
+      return sendOutput(parts, run, from);
     },
 
     takePack: (lease, commit, body) => takePack(parts, lease, commit, body),
@@ -101,13 +114,6 @@ function requestOf({ command, cwd, timeout_seconds }: CommandRunRow): z.output<t
     ...(cwd === null ? {} : { cwd }),
     ...(timeout_seconds === null ? {} : { timeout_seconds }),
   });
-}
-
-function liveLease(
-  parts: TeamParts,
-  { job: job_id, epoch, lease_id, worker, boot }: LeaseShown,
-): Promise<JobRow | undefined> {
-  return parts.queue().heldLease(parts.database, { worker, boot }, { job_id, epoch, lease_id });
 }
 
 /** The worker and boot that held this epoch once, whatever came of it (D20). */
@@ -161,31 +167,6 @@ async function workOf(
   if (!run) return { ...(await snapshotOf(parts, job)), member: 'workspace' };
   if (run.purpose !== 'member' || run.base === null) throw new FarmError('not_available');
   return { task: run.task, base: run.base, member: run.member };
-}
-
-async function takeOutput(parts: TeamParts, lease: LeaseShown, segment: number, body: Readable): Promise<void> {
-  if (!Number.isSafeInteger(segment) || segment < 0 || segment >= limits.outputSegments) {
-    throw new FarmError('too_large', 'The output of this job is over its limit.');
-  }
-  await heldWork(parts, lease);
-  const name = outputSegment(lease.job, lease.epoch, segment);
-  const put = await parts.objects.put(name, Readable.from(whileHeld(parts, lease, body)), {
-    bytes: limits.outputSegmentBytes,
-  });
-  if (put.created || (await sha256Of(parts.objects.read(name))) === put.sha256) return;
-  throw new FarmError('conflict', 'This segment was written before with other content.');
-}
-
-/** A lease that ended while its bytes were on the road writes nothing any more (P2). */
-async function* whileHeld(parts: TeamParts, lease: LeaseShown, body: Readable): AsyncGenerator<unknown> {
-  yield* body;
-  if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
-}
-
-async function sha256Of(body: Readable): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of body) hash.update(chunk);
-  return hash.digest('hex');
 }
 
 async function takeSource(parts: TeamParts, person: string, sha256: string, body: Readable): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
-import type { CommandRunRequest, DispatchRequest, JobSettings } from '#contracts';
+import type { CommandRunRequest, DispatchRequest, JobSettings, OutputFrom, OutputHead } from '#contracts';
 
 /** Whose lease a caller shows: the job token's claims, and the worker token's subject and boot (D17, H24). */
 export interface LeaseShown {
@@ -15,6 +15,13 @@ export interface LeaseShown {
 export interface FileToSend {
   readonly path: string;
   readonly size: number;
+}
+
+/** Bytes of what a command said, and what is to be known of them. */
+export interface OutputToSend {
+  readonly head: OutputHead;
+  readonly bytes: number;
+  readonly body: Readable;
 }
 
 /**
@@ -42,6 +49,13 @@ export interface Roads {
   takePack(lease: LeaseShown, commit: string, body: Readable): Promise<'accepted' | 'rescue'>;
   /** Create only, under a live lease (H17). @throws stale_lease, conflict (another content under this number), too_large */
   takeOutput(lease: LeaseShown, segment: number, body: Readable): Promise<void>;
+  /**
+   * What the command said that the Dispatch goes on from, from a place on or from its beginning.
+   * @throws not_available (it goes on from none), stale_lease, cursor_reset_required
+   */
+  commandOutput(lease: LeaseShown, from: OutputFrom | undefined): Promise<OutputToSend>;
+  /** The same of a command of a Task. @throws not_found, cursor_reset_required */
+  runOutput(task: string, command: string, from: OutputFrom | undefined): Promise<OutputToSend>;
   /** A person's checkout as a bundle, named by its sha256 (D19). @throws invalid_input (another sha256), too_large, disk_full */
   takeSource(person: string, sha256: string, body: Readable): Promise<void>;
   /** What the Task changed, as a mailbox for `git am`. @throws not_found where nothing changed (D7) */

@@ -530,6 +530,13 @@ export const commandRunSql = {
     'teams.command_run_of_dispatch',
     `select ${commandRunColumns} from command_run where source_dispatch = $dispatch and purpose = 'member'`,
   ),
+  /** command_result: what a Dispatch goes on from is this command's end, and no other cause of that id (H29). */
+  before: statement<CommandRunRow>(
+    'teams.command_run_before',
+    `select ${commandRunColumns} from command_run where id = (
+       select caused_by from dispatch where id = $dispatch and reason = 'command_result'
+     )`,
+  ),
   /** Those that go on first, then the newest; and how many there are. */
   ofTask: statement<CommandRunRow & { readonly total: number }>(
     'teams.command_run_of_task',

@@ -3,11 +3,10 @@ import type { Command } from 'commander';
 import { commandRunOutputRead, FarmError, type TaskView, taskOverview } from '#contracts';
 import { argumentFields } from '../../arguments/fields.js';
 import { readInput } from '../../arguments/read-input.js';
-import { plainText } from '../../output/terminal-text.js';
+import type { FarmClient } from '../../client/farm-client.js';
+import type { Screen } from '../../output/screen.js';
 import { commandAt, type Frame, runs } from '../frame.js';
-
-/** Between two looks at a command that says nothing now. */
-const lookMs = 300;
+import { followOutput, lookMs } from './follow-output.js';
 
 /** `task output`: all that a command of a Task says, also while it runs. */
 export function addTaskOutput(program: Command, frame: Frame): void {
@@ -16,35 +15,48 @@ export function addTaskOutput(program: Command, frame: Frame): void {
     .argument('<task_id>')
     .argument('[command_id]', 'else the verification, else the command that runs, else the last one')
     .option('--no-follow', 'only what there is now');
-  runs<{ follow?: boolean }>(command, frame, async (run, { follow }, [taskId, commandId]) => {
+  runs<{ follow?: boolean }>(command, frame, async (run, { follow = true }, [taskId, commandId]) => {
     const { screen, surroundings } = run;
-    const { signal } = surroundings;
+    const { signal, stdout } = surroundings;
     const client = await run.client();
     const asked = readInput(taskOverview, argumentFields(taskOverview), { task_id: taskId }, undefined);
-    const command_id = commandId ?? chosenOf(await client.call(taskOverview, asked, { signal }));
-    let cursor: string | undefined;
-    let isSilent = true;
-    for (;;) {
-      const page = await client.call(
-        commandRunOutputRead,
-        { task_id: taskId, command_id, ...(cursor !== undefined && { cursor }) },
-        { signal },
-      );
-      const isOver = page.next_cursor === null;
-      if (page.text !== '' || isOver) screen.answer(page);
-      if (!screen.json) surroundings.stdout.write(plainText(page.text));
-      // one that has not begun has no place to go on from
-      cursor = page.next_cursor ?? undefined;
-      isSilent &&= page.text === '';
-      if (isOver && endStates.has(page.state)) {
-        if (isSilent) screen.say('It said nothing.');
-        return;
-      }
-      if (page.is_bounded) continue;
-      if (follow === false) return;
-      await pause(lookMs, undefined, { signal });
-    }
+    const chosen = commandId ?? chosenOf(await client.call(taskOverview, asked, { signal }));
+    const following = { taskId: String(taskId), commandId: chosen, follow, stdout, signal };
+    const hasSaid = screen.json ? await answerPages(client, screen, following) : await followOutput(client, following);
+    if (!hasSaid) screen.say('It said nothing.');
   });
+}
+
+interface Pages {
+  readonly taskId: string;
+  readonly commandId: string;
+  readonly follow: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Page by page, as programs are answered. */
+async function answerPages(
+  client: FarmClient,
+  screen: Screen,
+  { taskId, commandId, follow, signal }: Pages,
+): Promise<boolean> {
+  let hasSaid = false;
+  for (let cursor: string | undefined; ; ) {
+    const page = await client.call(
+      commandRunOutputRead,
+      { task_id: taskId, command_id: commandId, ...(cursor !== undefined && { cursor }) },
+      { signal },
+    );
+    const isOver = page.next_cursor === null;
+    if (page.text !== '' || isOver) screen.answer(page);
+    // one that has not begun has no place to go on from
+    cursor = page.next_cursor ?? undefined;
+    hasSaid ||= page.text !== '';
+    if (isOver && endStates.has(page.state)) return hasSaid;
+    if (page.is_bounded) continue;
+    if (!follow) return true;
+    await pause(lookMs, undefined, { signal });
+  }
 }
 
 const endStates: ReadonlySet<string> = new Set(['succeeded', 'failed', 'timed_out', 'cancelled', 'abandoned']);

@@ -1,9 +1,21 @@
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { Epoch, FarmError, JobId, limits, ObjectId, objectPaths, Sha256, TaskId } from '#contracts';
+import {
+  CommandId,
+  Epoch,
+  FarmError,
+  headers,
+  JobId,
+  limits,
+  ObjectId,
+  OutputFrom,
+  objectPaths,
+  Sha256,
+  TaskId,
+} from '#contracts';
 import { hasRole, type Identity, invalidInput } from '#gate';
-import type { LeaseShown, Roads } from '#teams';
+import type { LeaseShown, OutputToSend, Roads } from '#teams';
 import { type LeaseHolder, leaseHolderOf, pastHolderOf, personOf } from './caller.js';
 import { sendFile } from './send-file.js';
 
@@ -20,6 +32,8 @@ const ofOutput = z.object({
   epoch: z.coerce.number().pipe(Epoch),
   segment: z.coerce.number().int().min(0),
 });
+const ofRun = z.object({ task: TaskId, command: CommandId });
+const OutputAsked = z.object({ from: OutputFrom.optional() });
 const Have = z.object({
   have: z
     .string()
@@ -60,6 +74,19 @@ export function objectRoutes(scope: FastifyInstance, { identity, roads }: Object
     const { oid, ...params } = read(ofLfs, request.params);
     const lease = leaseShown(await leaseHolderOf(request, identity), params);
     return sendFile(request, reply, await roads.lfs(lease, oid));
+  });
+
+  scope.get(objectPaths.commandOutput, async (request, reply) => {
+    const lease = leaseShown(await leaseHolderOf(request, identity), read(ofJob, request.params));
+    const { from } = read(OutputAsked, request.query);
+    return sendOutput(reply, await roads.commandOutput(lease, from));
+  });
+
+  scope.get(objectPaths.runOutput, async (request, reply) => {
+    await personOf(request, identity);
+    const { task, command } = read(ofRun, request.params);
+    const { from } = read(OutputAsked, request.query);
+    return sendOutput(reply, await roads.runOutput(task, command, from));
   });
 
   scope.put(objectPaths.pack, async (request, reply) => {
@@ -113,6 +140,18 @@ function leaseShown({ worker, job }: LeaseHolder, path: { readonly job: string; 
   if (path.job !== job.job || (path.epoch !== undefined && path.epoch !== job.epoch))
     throw new FarmError('stale_lease');
   return { job: job.job, epoch: job.epoch, lease_id: job.lease_id, worker: worker.id, boot: worker.boot };
+}
+
+/** A command said it: no browser may take it for a page (H38). */
+function sendOutput(reply: FastifyReply, { head, bytes, body }: OutputToSend): FastifyReply {
+  return reply
+    .header(headers.output, JSON.stringify(head))
+    .header('content-type', 'application/octet-stream')
+    .header('content-disposition', 'attachment; filename="output.log"')
+    .header('x-content-type-options', 'nosniff')
+    .header('cache-control', 'no-store')
+    .header('content-length', bytes)
+    .send(body);
 }
 
 function bodyOf(request: FastifyRequest, most: number): Readable {

@@ -1,0 +1,11 @@
+import type { JobRow } from '#jobs';
+import type { TeamParts } from '../parts.js';
+import type { LeaseShown } from './roads.js';
+
+/** The job of a lease, while it is held by who shows it. */
+export function liveLease(
+  parts: Pick<TeamParts, 'queue' | 'database'>,
+  { job: job_id, epoch, lease_id, worker, boot }: LeaseShown,
+): Promise<JobRow | undefined> {
+  return parts.queue().heldLease(parts.database, { worker, boot }, { job_id, epoch, lease_id });
+}
