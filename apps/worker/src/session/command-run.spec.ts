@@ -371,7 +371,7 @@ describe('a command on a worker', () => {
         detail: expect.stringMatching(/^Not all of its output is stored: /),
       },
     });
-    expect(String(resultOf(job)?.tail).endsWith('\nlast\n')).toBe(true);
+    expect(String(resultOf(job)?.tail).endsWith('last\n')).toBe(true);
   });
 
   it('H17 is stored up to the first segment that is missing, whatever came after it', async () => {
