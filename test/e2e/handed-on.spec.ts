@@ -29,7 +29,7 @@ const script = (shell: string) => `rounds:
 
 /** A Task whose command runs on one machine, and another machine that has just come. */
 async function running(shell: string): Promise<string> {
-  farm = await Farm.start({ workers: ['north'], slots: 1 });
+  farm = await Farm.start({ workers: ['north'], slots: 1, nats: false });
   await farm.client.call(workflowImport, { document: workflow });
   const task = await farm.startTask(script(shell), { workflow_id: 'builder' });
   await waitUntil(async () => (await farm.task(task)).command_runs[0]?.status === 'running', {
