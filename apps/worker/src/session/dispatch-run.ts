@@ -1,23 +1,18 @@
-import type { z } from 'zod';
-import { type DispatchPayload, type DispatchResult, FarmError, type LeasedJob, limits } from '#contracts';
+import { type DispatchPayload, FarmError, type LeasedJob, limits } from '#contracts';
 import type { HeldLease } from '../claim/held-lease.js';
 import { faultOf, type Log } from '../log.js';
 import { type Handover, MemberCalls } from '../member-door/member-calls.js';
 import type { MemberExposure } from '../member-door/member-tools.js';
-import { writePrivateFile } from '../private-file.js';
-import { type Instant, machineClock } from '../process/monotonic.js';
+import type { Instant } from '../process/monotonic.js';
 import type { ProviderEvent, ProviderFailure } from '../provider/events.js';
 import type { ProviderSession } from '../provider/port.js';
 import { withoutSecrets } from '../provider/without-secrets.js';
-import { captureDispatch, packOf } from '../workspace/capture.js';
-import { captureNotes } from '../workspace/capture-notes.js';
 import { GrowthWatch } from '../workspace/disk/growth-watch.js';
 import { checkFileReferences } from '../workspace/file-references.js';
 import type { DispatchFolder } from '../workspace/owner-marker.js';
 import { OwnerNotes } from '../workspace/owner-notes.js';
 import { removeFolder } from '../workspace/remove-folder.js';
-import { setAside } from '../workspace/salvage.js';
-import { assignmentGoesOn } from './assignment-goes-on.js';
+import { DispatchWork, type HandedEnd } from './dispatch-work.js';
 import { type EndCause, Ending } from './ending.js';
 import { failureOf, refusalOf } from './failure-report.js';
 import { followLease } from './follow-lease.js';
@@ -30,29 +25,22 @@ import type { RunNeeds } from './run-needs.js';
 import { cutDetail, endOfFailure, type SessionEnd } from './session-end.js';
 import { rungOf, SessionPlace } from './session-place.js';
 import { SessionWatch } from './session-watch.js';
-import { giveBack, isolationReport, lfsNotes, noWork, settle, type Work, withoutHandover } from './settlement.js';
+import { giveBack, noWork, settle } from './settlement.js';
+import { type Resumption, startSession } from './start-session.js';
 import { UsageSum } from './usage-sum.js';
 
 /** A budget is kept as close as this. */
 const tellEveryMs = 1_000;
 
-type HandedEnd = Exclude<SessionEnd, { ended: 'refused' }>;
-
-/** What a session that goes on after its process is started with; `count` of the reminder that it is. */
-interface Resumption {
-  readonly ref: string;
-  readonly count: number;
-  readonly text: string;
-}
-
-/** What all processes of one session share. */
 /** What the member may call; an older controller does not say. */
 function exposureOf({ tools, human_kinds: humanKinds = [] }: DispatchPayload): MemberExposure | undefined {
   return tools === undefined ? undefined : { tools, humanKinds };
 }
 
+/** What all processes of one session share. */
 interface Ground {
   readonly prepared: Prepared;
+  readonly work: DispatchWork;
   readonly output: OutputRoad;
   readonly usage: UsageSum;
   readonly growth: GrowthWatch;
@@ -72,7 +60,7 @@ export class DispatchRun implements JobRun {
   private readonly folder: DispatchFolder;
   private readonly say: RunGround['say'];
   private session: ProviderSession | undefined;
-  private notes: OwnerNotes | undefined;
+  private dispatchWork: DispatchWork | undefined;
   private telling: NodeJS.Timeout | undefined;
 
   constructor(
@@ -121,7 +109,6 @@ export class DispatchRun implements JobRun {
     } catch (error) {
       return this.endUnstarted(error);
     }
-    this.notes = new OwnerNotes(this.folder, prepared.marker, this.log);
     const { backend, fell_back, reasons, prepare_ms } = prepared.isolation;
     this.say('workspace', { path: this.folder.work, backend, fell_back, reasons, prepare_ms });
     return this.work(prepared);
@@ -150,8 +137,12 @@ export class DispatchRun implements JobRun {
   /** One session, in one process or several: what ended without its last word goes on in the next (D1). */
   private async work(prepared: Prepared): Promise<SlotAfter> {
     const { needs, lease } = this;
+    const notes = new OwnerNotes(this.folder, prepared.marker, this.log);
+    const work = new DispatchWork(needs, lease, this.folder, prepared, notes, this.say);
+    this.dispatchWork = work;
     const ground: Ground = {
       prepared,
+      work,
       output: new OutputRoad(needs.farm, lease, this.log),
       usage: new UsageSum({ sinceEpoch: lease.epoch, account: prepared.account, prices: needs.accounts.prices }),
       growth: await GrowthWatch.open({ paths: pathsOf(this.folder), mostBytes: needs.sessionDiskBytes }),
@@ -171,7 +162,13 @@ export class DispatchRun implements JobRun {
       const { end, reminders } = ran;
       again = end.ended === 'silent' && end.goesOn ? this.resumption(prepared, reminders) : undefined;
       if (again !== undefined) continue;
-      const handed = await this.handIn(end, ground, reminders);
+      const handed = await ground.work.handIn(end, {
+        output: ground.output,
+        usage: ground.usage,
+        sessionRef: this.session?.ref,
+        resume: (refused) => this.resumption(prepared, reminders, refused),
+        cause: () => this.ending.cause,
+      });
       if ('slot' in handed) return handed.slot;
       again = handed;
     }
@@ -195,7 +192,7 @@ export class DispatchRun implements JobRun {
       farm: needs.farm,
       lease,
       checkFiles: (paths) => checkFileReferences(folder.work, paths),
-      keep: (handover) => this.keepHandover(handover),
+      keep: (handover) => ground.work.keepHandover(handover),
       secrets,
       signal: closing.signal,
     });
@@ -203,7 +200,8 @@ export class DispatchRun implements JobRun {
     let session: ProviderSession;
     try {
       place = await SessionPlace.open(needs, folder, ground.prepared, calls);
-      session = await this.startProvider(ground.prepared, place, again);
+      const { notes } = ground.work;
+      session = await startSession({ needs, lease, folder, ending, notes, place }, ground.prepared, again);
     } catch (error) {
       await place?.close();
       if (again === undefined) return { slot: await this.endUnstarted(error) };
@@ -249,48 +247,12 @@ export class DispatchRun implements JobRun {
     return { end: unresumed(ending.cause, end.failure), reminders };
   }
 
-  private async startProvider(
-    { provider, request, payload, program, arguments: rest }: Prepared,
-    place: SessionPlace,
-    again: Resumption | undefined,
-  ): Promise<ProviderSession> {
-    const { needs, lease, folder, ending } = this;
-    for (let tries = 0; ; tries += 1) {
-      // nothing starts under a lease that is in doubt (I4)
-      if ((await lease.sure()) === 'lost') throw new FarmError('stale_lease');
-      ending.signal.throwIfAborted();
-      if (this.notes?.marker.tree_epoch !== lease.epoch) await this.notes?.write({ tree_epoch: lease.epoch });
-      try {
-        return await provider.start({
-          marker: { worker: needs.worker, job: lease.job, epoch: lease.epoch },
-          lease: lease.time,
-          workspace: folder.work,
-          stateFolder: folder.state,
-          instructions: request.instructions,
-          input: again?.text ?? request.input,
-          ...(again === undefined ? {} : { resume: { ref: again.ref } }),
-          repositoryInstructions: payload.extension_mode !== 'isolated',
-          ...place.requestParts(needs.environment),
-          ...(program === undefined ? {} : { program }),
-          ...(rest === undefined ? {} : { arguments: rest }),
-          ...(payload.model === undefined ? {} : { model: payload.model }),
-          ...(payload.effort === undefined ? {} : { effort: payload.effort }),
-        });
-      } catch (error) {
-        // its time ran out between the look and the start: ask the farm again
-        if (!(error instanceof FarmError) || error.code !== 'stale_lease' || tries >= 2) throw error;
-        lease.doubt();
-        needs.beatSoon();
-      }
-    }
-  }
-
   /** The farm says that the lease is over: what runs stands still until the next answer (D11). */
   private afterStale(): void {
     const { lease, needs } = this;
     this.say('stale');
     // nothing was begun that could go on
-    if (this.notes === undefined) lease.lose();
+    if (this.dispatchWork === undefined) lease.lose();
     else needs.regain.add(lease);
   }
 
@@ -299,7 +261,7 @@ export class DispatchRun implements JobRun {
     const { lease, needs } = this;
     this.log.setBindings({ epoch: lease.epoch });
     this.say('continues');
-    void this.notes?.note({ epoch: lease.epoch, lease_id: lease.fence.lease_id, job_token: lease.token });
+    void this.dispatchWork?.notes.note({ epoch: lease.epoch, lease_id: lease.fence.lease_id, job_token: lease.token });
     needs.beatSoon();
   }
 
@@ -342,110 +304,6 @@ export class DispatchRun implements JobRun {
     return 'free';
   }
 
-  /** Capture, upload, complete; the workspace goes when the farm has what is in it, or is kept aside. */
-  private async handIn(
-    end: HandedEnd,
-    { prepared, output, usage }: Ground,
-    reminders: number,
-  ): Promise<{ readonly slot: SlotAfter } | Resumption> {
-    const { needs, lease, folder } = this;
-    // while no beat is answered a capture waits (D18)
-    await lease.sure();
-    this.enter('capturing');
-    let work: Work & { readonly ms: number };
-    try {
-      work = await this.capture(prepared);
-    } catch (error) {
-      this.log.error({ fault: faultOf(error) }, 'the workspace could not be captured');
-      await giveBack(needs, lease, failureOf(error, 'capture_failed'));
-      return this.keepAside('it could not be captured');
-    }
-    this.enter('uploading');
-    await output.flush();
-    try {
-      const ended = {
-        ended: end.ended === 'lost' ? 'crashed' : end.ended,
-        result: this.resultOf(end, prepared, usage, work),
-      } as const;
-      let settled = await settle(needs, lease, work, ended);
-      if (settled.how === 'refused') {
-        const again = this.resumption(prepared, reminders, settled.error);
-        if (again !== undefined) return again;
-        settled = await settle(needs, lease, work, withoutHandover(ended, settled.error, this.ending.cause));
-      }
-      if (settled.how === 'unkept') return this.keepAside('another has the job, and the farm did not keep the work');
-      if (settled.how === 'rescued') this.log.info('another has the job; the work is a rescue');
-      else if (settled.how === 'refused') throw settled.error;
-      else this.say('completed', { ended: end.ended, state: settled.state, kept: settled.kept });
-      if (settled.how === 'completed' && !settled.kept && work.capture.kind === 'captured')
-        return this.keepAside('the farm did not keep it');
-      await this.notes?.note({ stage: 'settled' });
-      const goesOn = settled.how === 'completed' && settled.state === 'done' && assignmentGoesOn(end);
-      const how = await needs.workspaces.letGo(folder, goesOn ? prepared.payload.assignment_id : undefined);
-      if (how === 'kept') this.say('kept');
-    } catch (error) {
-      this.log.error({ fault: faultOf(error) }, 'the work was refused');
-      await giveBack(needs, lease, failureOf(error, 'upload_failed'));
-      return this.keepAside(faultOf(error).detail);
-    }
-    return { slot: 'free' };
-  }
-
-  private async capture({ marker, laidNotes }: Prepared): Promise<Work & { readonly ms: number }> {
-    const since = machineClock.now();
-    await this.notes?.write({ captured_at: new Date().toISOString() });
-    const capture = await captureDispatch(this.folder, this.notes?.marker ?? marker);
-    const pack = capture.kind === 'captured' ? await packOf(this.folder, marker.base, capture) : undefined;
-    const notes = await captureNotes(this.folder, this.notes?.marker ?? marker, laidNotes);
-    const ms = machineClock.now() - since;
-    const facts = capture.kind === 'captured' ? { commit: capture.commit, files: capture.total } : {};
-    this.say('captured', { kind: capture.kind, ...facts });
-    return { capture, pack, notes, ms };
-  }
-
-  private resultOf(
-    end: HandedEnd,
-    { isolation }: Prepared,
-    usage: UsageSum,
-    { capture, pack, notes, ms }: Work & { readonly ms: number },
-  ): z.input<typeof DispatchResult> {
-    const ref = this.session?.ref;
-    return {
-      ...(end.ended === 'handover' ? { handover: { call_id: end.handover.call_id } } : {}),
-      ...(capture.kind === 'captured' ? { commit: capture.commit } : {}),
-      ...(capture.kind === 'captured' && capture.ownCommits !== undefined ? { own_commits: capture.ownCommits } : {}),
-      ...(notes === undefined ? {} : { notes: notes.commit }),
-      ...(ref === undefined ? {} : { session_ref: ref }),
-      usage: usage.total,
-      isolation: isolationReport(isolation, ms, pack, lfsNotes(capture)),
-      ignored: { files: capture.ignored.files, bytes: capture.ignored.bytes },
-      ...(end.ended === 'limited' ? { retry_after_ms: end.retryAfterMs } : {}),
-      ...('detail' in end ? { detail: cutDetail(end.detail) } : {}),
-    };
-  }
-
-  private async keepAside(why: string): Promise<{ readonly slot: SlotAfter }> {
-    await setAside(this.needs, this.folder, why);
-    return { slot: 'free' };
-  }
-
-  /** Beside the workspace, and its files into the capture, before the member hears that it was taken. */
-  private async keepHandover(handover: Omit<Handover, 'reply'>): Promise<void> {
-    try {
-      await this.notes?.write({ include: [...handover.files] });
-      await writePrivateFile(this.folder.handover, JSON.stringify(handover));
-    } catch (error) {
-      // the farm took it and it stands; only a machine that dies now voids it, as it would anyway
-      this.log.warn({ fault: faultOf(error) }, 'the handover could not be written down');
-    }
-    this.say('handover', { operation: handover.operation });
-  }
-
-  private enter(phase: 'started' | 'capturing' | 'uploading'): void {
-    this.lease.phase = phase;
-    this.needs.beatSoon();
-  }
-
   private noteEvent(event: ProviderEvent, usage: UsageSum): void {
     if (event.type === 'usage') {
       usage.add(event);
@@ -454,7 +312,8 @@ export class DispatchRun implements JobRun {
     }
     if (event.type === 'session') {
       this.lease.sessionRef = event.ref;
-      this.enter('started');
+      this.lease.phase = 'started';
+      this.needs.beatSoon();
       this.say('started', { session: event.ref });
       return;
     }
