@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { commandRunGet, taskGet, taskStart, workflowImport } from '#contracts';
+import { commandRunGet, taskOverview, taskStart, workflowImport } from '#contracts';
 import { LocalFarm } from '../../apps/cli/src/farm/local-farm.js';
 import { percentile } from './longshore.js';
 import { ProcessWatch } from './process-watch.js';
@@ -130,7 +130,7 @@ rounds:
   const prompt = `\`\`\`yaml longshore-script\n${script}\n\`\`\`\n`;
   const { task_id: task } = await farm.client.call(taskStart, { workflow_id: 'measure', prompt });
   for (;;) {
-    const [run] = (await farm.client.call(taskGet, { task_id: task })).command_runs;
+    const [run] = (await farm.client.call(taskOverview, { task_id: task })).command_runs;
     if (run !== undefined) return { task, command: run.command_id };
     await wait(50);
   }
