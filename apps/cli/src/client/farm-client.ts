@@ -40,7 +40,7 @@ export interface FarmClient {
   close(): Promise<void>;
 }
 
-export interface OutputPart {
+interface OutputPart {
   readonly head: OutputHead;
   readonly body: Readable;
 }
