@@ -20,7 +20,7 @@ import type { Attempt, Call, Operation, SharedCall } from './operation.js';
 import { actOutside } from './outside-effect.js';
 import type { JobClaims, Principal } from './principal.js';
 
-export interface CallRunOptions<Services> {
+interface CallRunOptions {
   readonly database: Database;
   readonly inputs: InputHasher;
   readonly metrics: Metrics;
@@ -53,7 +53,7 @@ export class CallRun<Services> {
   private readonly calls;
   private readonly share;
 
-  constructor(private readonly options: CallRunOptions<Services>) {
+  constructor(private readonly options: CallRunOptions) {
     this.calls = options.metrics.counter('longshore_gate_calls_total', 'Calls that ran, by operation and outcome.');
     this.share = gather({
       ...sharing,
