@@ -188,7 +188,7 @@ export interface Queue {
   /** Takes a `pause` back from all leased jobs of a scope. */
   unflagPause(tx: Transaction, scope: string): Promise<readonly string[]>;
   /**
-   * Ends one job of a scope, whose lock the caller holds: at once where nobody has it, else its holder is told (D9). Does not tell
+   * Ends one job, of a scope whose lock the caller holds or of none: at once where nobody has it, else its holder is told (D9). Does not tell
    * the kind. `over`: it had ended before.
    */
   endJob(tx: Transaction, job: string, reason: string): Promise<'ended' | 'told' | 'over'>;

@@ -1,17 +1,19 @@
-import type { Readable } from 'node:stream';
 import { request } from 'undici';
 import { FarmError, limits } from '#contracts';
 import { pinnedAgent } from '../source/pinned-agent.js';
 import type { SourceRules } from '../source/source-rules.js';
+import { excerptOf, secretsOfUrl } from './excerpt.js';
 import { judgedReceiver, readWebhookUrl } from './judge-url.js';
-import { signedHeaders } from './sign.js';
+import { secretsOfSigning, signedHeaders } from './sign.js';
 
-interface Outgoing {
+export interface Outgoing {
   readonly id: string;
   readonly url: string;
   /** `whsec_…`: signs, and goes nowhere. */
   readonly secret: string;
   readonly body: string;
+  /** What of the body nobody may read who looks at the queue, should the receiver say it again. */
+  readonly hidden: readonly string[];
 }
 
 /** What came of one try. `gone`: the receiver wants no more of it, ever. */
@@ -24,7 +26,7 @@ export type Posted =
  * redirect is followed (H30, H44). Within `limits.webhookTimeoutMs`, whatever the receiver and the name server do.
  */
 export async function postMessage(
-  { id, url, secret, body }: Outgoing,
+  { id, url, secret, body, hidden }: Outgoing,
   rules: Pick<SourceRules, 'privateHosts' | 'resolve' | 'caFile'>,
   closing: AbortSignal,
 ): Promise<Posted> {
@@ -53,7 +55,8 @@ export async function postMessage(
       // What is cut off below ends with an error that nobody waits for.
       said.on('error', () => undefined);
       if (status >= 200 && status < 300) return { taken: true, status };
-      return { taken: false, why: refusalOf(status, await excerptOf(said)), gone: status === 410 };
+      const excerpt = await excerptOf(said, [...hidden, ...secretsOfSigning(secret), ...secretsOfUrl(receiver.href)]);
+      return { taken: false, why: refusalOf(status, excerpt), gone: status === 410 };
     } finally {
       await agent.destroy();
     }
@@ -74,21 +77,6 @@ function faultOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return `no answer within ${limits.webhookTimeoutMs / 1000} s`;
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? `no connection (${code})` : 'no connection';
-}
-
-/** The beginning of what it said, in one line; the rest is not read. */
-async function excerptOf(body: Readable): Promise<string> {
-  let read = Buffer.alloc(0);
-  try {
-    for await (const chunk of body) {
-      if (chunk instanceof Uint8Array) read = Buffer.concat([read, chunk]);
-      if (read.length >= limits.webhookExcerptBytes) break;
-    }
-  } catch {
-    // It broke off; the status was said.
-  }
-  const text = new TextDecoder().decode(read.subarray(0, limits.webhookExcerptBytes));
-  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
 }
 
 async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {

@@ -11,7 +11,9 @@ import { type WebhookRow, webhookSql } from '../sql/webhook.js';
  */
 export async function removeWebhook({ queue }: Pick<TeamParts, 'queue'>, tx: Transaction, name: string): Promise<void> {
   const webhook = await lockWebhook(tx, name);
-  for (const { id } of await tx.all(webhookSql.waitingOf, { webhook: webhook.id })) await queue().cancel(tx, id);
+  // Some of them may have ended while their lock was waited for: that is as well.
+  for (const { id } of await tx.all(webhookSql.waitingOf, { webhook: webhook.id }))
+    await queue().endJob(tx, id, 'its webhook was removed');
   await tx.run(webhookSql.remove, { id: webhook.id });
 }
 

@@ -14,3 +14,8 @@ export function signedHeaders(secret: string, id: string, body: string, at: Date
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
 }
+
+/** What must not be shown of it, in each form that a receiver may know it in. */
+export function secretsOfSigning(secret: string): readonly string[] {
+  return [secret, secret.slice(prefix.length)];
+}

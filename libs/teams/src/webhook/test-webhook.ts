@@ -21,7 +21,7 @@ export async function testWebhook(
   await judgedReceiver(readWebhookUrl(webhook.url), sources);
   const secret = vault.open(secretPlace(webhook.id), webhook.secret);
   const body = JSON.stringify({ type: 'webhook_test', timestamp: new Date().toISOString(), data: { webhook: name } });
-  const posted = await postMessage({ id: newId(), url: webhook.url, secret, body }, sources, signal);
+  const posted = await postMessage({ id: newId(), url: webhook.url, secret, body, hidden: [] }, sources, signal);
   if (posted.taken) return posted.status;
   throw new FarmError('webhook_failed', `The receiver did not take the message: ${posted.why}.`, {
     hint: 'Messages about the farm are tried again for hours; this one was for you to see.',

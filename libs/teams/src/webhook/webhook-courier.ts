@@ -1,10 +1,11 @@
 import { FarmError, type LeasedJob, limits, newId } from '#contracts';
 import { controllerPool, type LeaseFence } from '#jobs';
+import { ticketOf } from '../human-request/request-link.js';
 import type { TeamParts } from '../parts.js';
-import { webhookSql } from '../sql/webhook.js';
+import { type OutgoingRow, webhookSql } from '../sql/webhook.js';
 import { secretPlace } from './add-webhook.js';
 import { bodyOf, webhookJob } from './message.js';
-import { type Posted, postMessage } from './post-message.js';
+import { type Outgoing, type Posted, postMessage } from './post-message.js';
 
 /**
  * Sends what waits: claims deliveries like a machine claims its work, under a name of its own, and settles each with its lease. A
@@ -93,15 +94,23 @@ export class WebhookCourier {
 
   /** Nothing: its webhook was removed. */
   private async post(id: string): Promise<Posted | undefined> {
-    const { database, vault, sources } = this.parts;
-    const row = await database.first(webhookSql.outgoing, { id });
+    const row = await this.parts.database.first(webhookSql.outgoing, { id });
     if (!row) return undefined;
-    const secret = vault.open(secretPlace(row.webhook), row.secret);
-    return await postMessage(
-      { id, url: row.url, secret, body: bodyOf(this.parts, id, row.message) },
-      sources,
-      this.closing.signal,
-    );
+    const outgoing = this.outgoingOf(row);
+    // A failed try like any other: kept leased, it would take the place of what can be sent.
+    if (!outgoing) return { taken: false, why: 'the farm can not read what it should send', gone: false };
+    return await postMessage(outgoing, this.parts.sources, this.closing.signal);
+  }
+
+  /** Nothing: the row does not open under the key of this data folder, or does not read any more. */
+  private outgoingOf({ id, webhook, url, secret: sealed, message }: OutgoingRow): Outgoing | undefined {
+    try {
+      const secret = this.parts.vault.open(secretPlace(webhook), sealed);
+      return { id, url, secret, body: bodyOf(this.parts, id, message), hidden: [ticketOf(this.parts, id)] };
+    } catch (error) {
+      this.parts.onTrouble?.(error, `webhook ${id}`);
+      return undefined;
+    }
   }
 
   private async settle(fence: LeaseFence, posted: Posted | undefined): Promise<void> {

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { z } from 'zod';
 import { isReservedKind, limits, PoolName, type WebhookEvent, webhookAdd } from '#contracts';
 import { controllerPool } from '#jobs';
+import { statement } from '#store';
 import type { Teams } from '#teams';
 import { aTeamFarm, farmUrl, leaseTime, patience, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
@@ -59,6 +60,14 @@ const jobsOf = (task: string) =>
   farm.sql<{ id: string; state: string; note: string | null; tries: number; pool: string }>(
     `select id, state, note, tries, pool from job where kind = 'webhook' and fairness_key = '${task}' order by seq`,
   );
+
+const lockJob = statement<unknown>('test.lock_job', 'select from job where id = $id for update');
+const waiting = async (count: number) => {
+  const rows = await farm.sql(
+    `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows.length >= count;
+};
 
 const question = {
   kind: 'approval' as const,
@@ -381,6 +390,49 @@ describe('a webhook', () => {
     expect(rows).not.toContain(link.split('/').at(-1));
   });
 
+  it('H41 keeps of what its receiver says neither its URL, nor its secret, nor the ticket, also where that is cut off', async () => {
+    const url = `${receiver.url}/canary-of-the-path?key=canary-of-the-query`;
+    const { secret, name } = await add(['human_request_opened'], url);
+    const { task, ask } = await asked();
+    await ask();
+    const said = async (text: (ticket: string) => string) => {
+      receiver.instead = (response, { body }) => {
+        const ticket = /\/r\/([\w-]{43})"/.exec(body)?.[1] ?? '';
+        response.writeHead(404).end(text(ticket));
+      };
+      await comeDue();
+      await deliver();
+      const { ticket } = z
+        .object({ ticket: z.string().length(43) })
+        .parse({ ticket: /\/r\/([\w-]{43})"/.exec(receivedOf(task)[0]?.body ?? '')?.[1] });
+      return { ticket, note: `${(await jobsOf(task))[0]?.note} ${(await listed()).webhooks[0]?.last_error}` };
+    };
+    const path = new URL(url).pathname;
+    const whole = await said((ticket) => `Cannot POST ${path}?key=canary-of-the-query: ${secret} ${ticket} is bad`);
+    expect(whole.note).toMatch(/it answered 404: Cannot POST \*+: \*+ \*+ is bad/);
+    for (const before of [limits.webhookExcerptBytes - 20, limits.webhookExcerptBytes - 200]) {
+      const cut = await said(
+        (ticket) => `${'x'.repeat(before)}${ticket}${secret}${'\u00e9'.repeat(100)}canary-of-the-path`,
+      );
+      for (const hidden of [cut.ticket, secret, secret.slice('whsec_'.length), 'canary-of-the-path'])
+        expect(cut.note).not.toContain(hidden.slice(0, 8));
+    }
+    expect((await listed()).webhooks[0]?.name).toBe(name);
+  });
+
+  it('spends a try on what the farm can not read any more, and keeps no place for it', async () => {
+    const { name } = await add(['task_paused']);
+    const task = await paused();
+    await farm.sql(`update webhook set secret = '\\x00' where name = '${name}'`);
+    const known = farm.troubles.length;
+    await deliver();
+    expect(await jobsOf(task)).toMatchObject([
+      { state: 'held', tries: 1, note: expect.stringContaining('can not read') },
+    ]);
+    expect(farm.troubles.splice(known)).toHaveLength(1);
+    expect(receivedOf(task)).toEqual([]);
+  });
+
   it('is tested by one signed message, and says why it was not taken', async () => {
     const { name, secret } = await add(['task_paused']);
     const test = () => farm.teams.webhooks.test(name, new AbortController().signal);
@@ -426,5 +478,27 @@ describe('a webhook', () => {
     await underWay;
     expect(await jobsOf(task)).toMatchObject([{ state: 'cancelled' }]);
     expect(await farm.sql('select 1 from webhook_delivery')).toEqual([]);
+  });
+
+  it('may be removed in the moment in which a message of it has arrived', async () => {
+    const { name } = await add(['task_paused']);
+    const answers: (() => void)[] = [];
+    receiver.instead = (response) => void answers.push(() => response.writeHead(204).end());
+    const task = await paused();
+    const underWay = deliver();
+    await waitUntil(async () => answers.length === 1, { what: 'it is under way' });
+    const [job] = await jobsOf(task);
+    const { removed } = await farm.tx(async (tx) => {
+      await tx.run(lockJob, { id: job?.id ?? '' });
+      for (const answer of answers) answer();
+      await waitUntil(() => waiting(1), { what: 'its end waits for the job' });
+      const removal = farm.tx((other) => farm.teams.webhooks.remove(other, name));
+      await waitUntil(() => waiting(2), { what: 'the removal waits behind it' });
+      return { removed: Promise.allSettled([removal]) };
+    });
+    expect(await removed).toMatchObject([{ status: 'fulfilled' }]);
+    await underWay;
+    expect(await jobsOf(task)).toMatchObject([{ state: 'done' }]);
+    expect((await listed()).webhooks).toEqual([]);
   });
 });
