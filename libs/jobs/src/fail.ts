@@ -5,7 +5,7 @@ import { answerHash } from './answer-hash.js';
 import { fenceOf, lockScope, type QueueContext } from './context.js';
 import type { Holder, JobRow, LeaseFence } from './job.js';
 import type { JobFailure, Next } from './kind.js';
-import { afterTry, backoffMs, type Leaving, leave } from './leave.js';
+import { afterTry, backoffMs, type Leaving, leave, wayBack } from './leave.js';
 import { leaseSql } from './sql/lease.js';
 import { sameAnswerOr } from './stale.js';
 
@@ -54,18 +54,18 @@ async function settle(
   const started = kind?.once === true && job.started_at !== null;
   // The machine, not the job: spends nothing, goes elsewhere (H11). What has started is its kind's affair.
   if (failure.reason === 'environment' && (!kind || job.phase === 'preparing') && !started) {
-    return { next: { next: waits(job), note }, leaving: { exclude: worker } };
+    return { next: { next: await wayBack(kind, tx, job), note }, leaving: { exclude: worker } };
   }
   // Nor is the job at fault: it waits for the account, here or elsewhere. Not at once: the machine is just saying that it has it no more.
   if (failure.reason === 'account_refused' && (!kind || job.phase === 'preparing') && !started) {
-    const next = waits(job);
+    const next = await wayBack(kind, tx, job);
     return { next: next === 'queue' ? { next, afterMs: backoffMs(1), note } : { next, note }, leaving: {} };
   }
   const startAttempts = failure.reason === 'provider_start' ? 1 : 0;
   const attempts = job.start_attempts + startAttempts;
   const exhausted = attempts >= limits.startAttempts;
   if (startAttempts > 0 && failure.retryable && !exhausted && !started) {
-    const next = waits(job);
+    const next = await wayBack(kind, tx, job);
     return {
       next: next === 'queue' ? { next, afterMs: backoffMs(attempts), note } : { next, note },
       leaving: { startAttempts },
@@ -74,11 +74,6 @@ async function settle(
   if (!kind)
     return { next: afterTry(job, note, failure.retryable && !exhausted), leaving: { tries: 1, startAttempts } };
   return { next: await kind.onFail(tx, job, { ...failure, worker, exhausted }), leaving: { startAttempts } };
-}
-
-/** A job whose scope is paused waits there (D8). */
-function waits(job: JobRow): 'queue' | 'hold' {
-  return job.end_kind === 'pause' ? 'hold' : 'queue';
 }
 
 function noteOf({ reason, detail }: Failure): string {

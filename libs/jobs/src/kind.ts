@@ -54,6 +54,8 @@ export interface Kind {
    * repeats a retryable `provider_start` up to `limits.startAttempts`; then it asks with `exhausted`.
    */
   onFail(tx: Transaction, job: JobRow, failure: JobFailure): Promise<Next>;
+  /** Whether a job that goes back by itself waits for its scope now (D8). Absent: those do that were told of a pause. */
+  waitsForScope?(tx: Transaction, job: JobRow): Promise<boolean>;
   /** Never asked for a lease that was never beaten (H7: back, uncounted) or flagged `cancel` (D9: cancelled). */
   onLeaseLost(tx: Transaction, job: JobRow, reason: LossReason): Promise<Next>;
   /** Queued, held or leased past its deadline (D6); absent: dead. `queue` is no answer. */

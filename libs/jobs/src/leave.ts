@@ -2,7 +2,7 @@ import { limits } from '#contracts';
 import type { Transaction } from '#store';
 import { type QueueContext, ringLater } from './context.js';
 import type { JobRow } from './job.js';
-import type { Next } from './kind.js';
+import type { Kind, Next } from './kind.js';
 import { admitNext } from './lanes.js';
 import { leaseSql } from './sql/lease.js';
 
@@ -50,6 +50,12 @@ export async function leave(
   ringLater(context, tx, gone, afterMs);
   if (gone.state !== 'queued') await admitNext(context, tx, gone);
   return gone;
+}
+
+/** Where a job goes that nothing is held against: one whose scope is paused waits there (D8). */
+export async function wayBack(kind: Kind | undefined, tx: Transaction, job: JobRow): Promise<'queue' | 'hold'> {
+  const waits = kind?.waitsForScope ? await kind.waitsForScope(tx, job) : job.end_kind === 'pause';
+  return waits ? 'hold' : 'queue';
 }
 
 /** 1, 2, 4 … 30 s, after the first, second, third … failure. */

@@ -4,7 +4,7 @@ import { lockScope, type QueueContext } from './context.js';
 import type { JobRow } from './job.js';
 import type { Kind, Next } from './kind.js';
 import { sweepLanes } from './lanes.js';
-import { afterTry, type Leaving, leave } from './leave.js';
+import { afterTry, type Leaving, leave, wayBack } from './leave.js';
 import type { Swept } from './queue.js';
 import { leaseSql } from './sql/lease.js';
 import { type DueJob, type DueRow, sweepSql } from './sql/sweep.js';
@@ -73,7 +73,7 @@ async function settle(
   }
   // The claim's reply never came, or its machine died before the first beat: as if it had not been given (H7).
   if (job.unbeaten && job.phase === 'preparing') {
-    return { next: { next: job.end_kind === 'pause' ? 'hold' : 'queue', note: 'never begun' } };
+    return { next: { next: await wayBack(kind, tx, job), note: 'never begun' } };
   }
   if (kind) return { next: await kind.onLeaseLost(tx, job, job.due) };
   const next = afterTry(job, job.due === 'silent' ? 'silent for too long' : 'lease lost');

@@ -63,6 +63,12 @@ export function commandRunKind(parts: TeamParts): Kind {
       });
     },
 
+    /** No pause is told to a command: what has not begun waits for Resume all the same, but for the farm's own (D8). */
+    async waitsForScope(tx, job) {
+      const { task, run } = await readRun(tx, job);
+      return task.status === 'paused' && run.purpose === 'member';
+    },
+
     async onLeaseLost(tx, job) {
       const found = await readRun(tx, job);
       if (job.started_at !== null) return abandon(parts, tx, found, whileItRan);

@@ -235,6 +235,25 @@ describe('a command of a member', () => {
     expect((await north.claim()).kind).toBe('command_run');
   });
 
+  it.each(['never beaten', 'environment', 'account_refused', 'provider_start'] as const)(
+    'D8 waits for Resume where it comes back from its machine while the Task is paused: %s',
+    async (how) => {
+      const { task, worker, north } = await asked();
+      const command = await north.claim();
+      await farm.control(task, 'pause');
+      if (how === 'never beaten') {
+        await farm.time.pass(leaseTime);
+        await farm.queue.sweep();
+      } else await north.fail(command, how);
+      const [job] = await farm.sql(`select state from job where id = '${command.id}'`);
+      expect(job).toEqual({ state: 'held' });
+      await expect(worker('south').claim()).rejects.toThrow('nothing to claim');
+      await farm.control(task, 'resume');
+      await farm.time.pass(leaseTime);
+      expect((await worker('south').claim()).id).toBe(command.id);
+    },
+  );
+
   it('I15 ends with its Task: at once where nobody has it, else when its machine has ended it; its work is kept', async () => {
     const waiting = await asked();
     await farm.control(waiting.task, 'cancel');
