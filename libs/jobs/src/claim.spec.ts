@@ -188,6 +188,19 @@ describe('a job of a machine that was away', () => {
     expect(await farm.job(id)).toMatchObject({ tries: 0 });
   });
 
+  it('D11 P8 has its tries lowered only by a loss that raised them', async () => {
+    const [north, south] = [farm.worker('north'), farm.worker('south')];
+    const id = await farm.submit();
+    await south.beat(await south.claimOne(), 'started');
+    await farm.time.pass(leaseTime);
+    await farm.queue.sweep();
+    const { lease_id } = await north.claimOne();
+    // No beat of it ever came: the job went back for nothing.
+    await farm.time.pass(leaseTime);
+    expect(await north.claimOne({ frozen: [{ job_id: id, lease_id }] })).toMatchObject({ continues: true });
+    expect(await farm.job(id)).toMatchObject({ tries: 1 });
+  });
+
   it('D11 is not continued when another took it, or a person put it back', async () => {
     const [north, south] = [farm.worker('north'), farm.worker('south')];
     const id = await farm.submit();

@@ -129,7 +129,7 @@ async function takeUnderLimits(tx: Transaction, asked: Parameters, limit: number
 }
 
 type LeaseRow = ClaimedRow & { readonly lease_id: string };
-type Granted = Omit<LeaseRow, 'repeated' | 'limited' | 'seen'>;
+type Granted = Omit<LeaseRow, 'repeated' | 'limited' | 'seen' | 'counted'>;
 type Turned = Pick<ClaimedRow, 'turn' | 'continues'>;
 
 function isLease<Row extends { readonly lease_id: string | null }>(
@@ -167,7 +167,7 @@ function order(a: string, b: string): number {
 async function tellContinued(context: QueueContext, tx: Transaction, rows: readonly LeaseRow[]): Promise<void> {
   for (const row of rows) {
     const kind = context.kinds.get(row.kind);
-    if (!row.continues || row.repeated || !kind?.onContinued) continue;
+    if (!row.counted || !kind?.onContinued) continue;
     const job = await tx.first(leaseSql.find, { job_id: row.id });
     if (job) await kind.onContinued(tx, job);
   }

@@ -282,6 +282,15 @@ describe('a lost lease', () => {
     expect(kind.told).toEqual(['started 1', 'lost expired 1', 'continued 2']);
   });
 
+  it('D11 H7 gives nothing back where nothing was counted, as its first beat never came', async () => {
+    const id = await turn();
+    const lease = await north.claimOne();
+    await farm.time.pass(leaseTime);
+    const frozen = [{ job_id: id, lease_id: lease.lease_id }];
+    expect(await north.claimOne({ frozen })).toMatchObject({ epoch: 2, continues: true });
+    expect(kind.told).toEqual([]);
+  });
+
   it('H7 is not the kind’s affair when its first beat never came', async () => {
     const id = await turn();
     await north.claimOne();

@@ -16,11 +16,13 @@ export interface ClaimedRow {
   readonly lease_id: string | null;
   readonly lease_ms: number;
   readonly continues: boolean;
+  /** The loss of the lease before was counted: that is given back. */
+  readonly counted: boolean;
   readonly payload: LeasedJob['payload'];
   readonly turn: number;
 }
 
-interface PlainRow extends Omit<ClaimedRow, 'repeated' | 'limited' | 'seen'> {
+interface PlainRow extends Omit<ClaimedRow, 'repeated' | 'limited' | 'seen' | 'counted'> {
   /** Nothing stood in the way of the short statement. */
   readonly clear: boolean;
   /** What the slots had room for (H26). */
@@ -133,7 +135,8 @@ const advance = statement<unknown>(
  *  fits            classes by pool, labels, account and kind, so that no job is read that this claimer may not take (H26, H37);
  *                  none that is full. One whose account is paused only for the frozen sessions that were begun on it
  *  mine            frozen here since their lease was lost: they come first, past backoff and preference (D11). Worker, boot and
- *                  lease of the job's *last* lease, and that it was lost: a job put elsewhere by a person is not continued
+ *                  lease of the job's *last* lease, and that it was lost: a job put elsewhere by a person is not continued.
+ *                  counted: one that was never beaten went back for nothing (H7), so there is nothing to give back
  *  heads           the head of each class by its index, without a lock: a claimer that locked every head would hide them all
  *                  from the others. A few more than asked for, as some are in other hands. None for who gets nothing new
  *  picked          one row locked at a time in their order, only as many as are taken: a look-up by id alone
@@ -165,16 +168,16 @@ const claim = statement<ClaimedRow>(
       and ($kinds::text[] is null or c.kind = any($kinds::text[]))
       and not exists (select from caps where spent and name = any(c.limits || array['global', 'worker:' || $worker]))
   ), mine as materialized (
-    select j.id, j.priority, j.turn, j.seq, f.limited
+    select j.id, j.priority, j.turn, j.seq, f.limited, l.first_beat_at is not null as counted
     from unnest($frozen_jobs::uuid[], $frozen_leases::uuid[]) as asked (job, lease_id)
     cross join lateral (select * from job where id = asked.job offset 0) j
     join fits f on f.class = j.class
     cross join lateral (select * from lease where job = j.id and epoch = j.epoch offset 0) l
     where j.state = 'queued' and not j.awaits_lane and l.lease_id = asked.lease_id and l.worker = $worker and l.boot = $boot and l.ended_how = 'lost'
   ), heads as materialized (
-    select true as continues, id, priority, turn, seq, limited from mine
+    select true as continues, counted, id, priority, turn, seq, limited from mine
     union all
-    select false, h.id, h.priority, h.turn, h.seq, f.limited
+    select false, false, h.id, h.priority, h.turn, h.seq, f.limited
     from fits f cross join lateral (
       select j.id, j.priority, j.turn, j.seq from job j
       where j.class = f.class and not f.paused and ${claimable}
@@ -184,7 +187,7 @@ const claim = statement<ClaimedRow>(
   ), found as materialized (
     select count(*)::int as seen, not $locked::boolean and coalesce(bool_or(limited), false) as limited from heads
   ), picked as materialized (
-    select j.id, j.epoch, h.continues, h.priority, h.turn, h.seq
+    select j.id, j.epoch, h.continues, h.counted, h.priority, h.turn, h.seq
     from (
       select * from heads where not (select limited from found) order by continues desc, priority desc, turn, seq
     ) h cross join lateral (
@@ -193,7 +196,7 @@ const claim = statement<ClaimedRow>(
     where j.state = 'queued' and not j.awaits_lane
     limit (select least($limit::int, room + (select count(*) from mine)) from before)
   ), granted as materialized (
-    select id, epoch + 1 as epoch, continues, turn, gen_random_uuid() as lease_id,
+    select id, epoch + 1 as epoch, continues, counted, turn, gen_random_uuid() as lease_id,
       $offset::int + row_number() over (order by continues desc, priority desc, turn, seq) as n
     from picked
   ), kept as (
@@ -203,12 +206,12 @@ const claim = statement<ClaimedRow>(
     update job j set state = 'leased', phase = 'preparing', epoch = g.epoch, lease_id = g.lease_id, holder = $worker, boot = $boot,
       lease_expires_at = least((select farm_now()) + $lease_ms::int * interval '1 ms', j.deadline),
       activity_at = (select farm_now()), prefer = null, prefer_until = null, note = null,
-      tries = j.tries - case when g.continues and j.tries > 0 then 1 else 0 end
+      tries = j.tries - case when g.counted and j.tries > 0 then 1 else 0 end
     from granted g
     where j.id = g.id
-    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, g.continues, g.turn, g.n
+    returning j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.lease_expires_at, g.continues, g.counted, g.turn, g.n
   )
-  select (select yes from before) as repeated, found.limited, found.seen, leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, leased.continues, leased.payload, leased.turn,
+  select (select yes from before) as repeated, found.limited, found.seen, leased.id, leased.scope, leased.kind, leased.epoch, leased.lease_id, leased.continues, leased.counted, leased.payload, leased.turn,
     (extract(epoch from leased.lease_expires_at - (select farm_now())) * 1000)::int as lease_ms
   from found left join leased on true
   order by leased.n`,
@@ -224,7 +227,7 @@ const lockLimits = statement<unknown>('job.lock_limits', `select pg_advisory_xac
 const leasesOfRequest = statement<ClaimedRow>(
   'job.leases_of_request',
   `
-  select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.turn, true as repeated, false as limited, 0 as seen, exists (
+  select j.id, j.scope, j.kind, j.epoch, j.lease_id, j.payload, j.turn, true as repeated, false as counted, false as limited, 0 as seen, exists (
       select from (select * from lease where job = j.id and epoch = j.epoch - 1 offset 0) l
       where l.worker = r.worker and l.boot = r.boot and l.ended_how = 'lost'
         and l.lease_id = any($frozen_leases::uuid[])
