@@ -191,6 +191,8 @@ export const Attention = z.strictObject({
     'no_machine',
     'source_unavailable',
     'budget_exhausted',
+    /** What a member asks for is more than the policy of the farm allows by now. */
+    'policy_refused',
     'account_paused',
     'push_approval',
     /** The policy became narrower than the team. */

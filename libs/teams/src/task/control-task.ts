@@ -104,6 +104,7 @@ async function cancelTask(parts: TeamParts, tx: Transaction, task: TaskRow, prin
       'source_unavailable',
       'workspace_unavailable',
       'budget_exhausted',
+      'policy_refused',
       'setup_failed',
     ],
   });

@@ -10,6 +10,9 @@ import {
   policyShow,
   startCommandRun,
   status,
+  TaskView,
+  taskControl,
+  taskGet,
   taskStart,
   workflowImport,
 } from '#contracts';
@@ -161,6 +164,25 @@ describe('the policy', () => {
     await setPolicy({});
     const again = await worker.call(jobClaim, { request_id: randomUUID(), wait_seconds: 20 });
     expect(again.jobs).toHaveLength(1);
+    expect((await farm.admin.call(status, {})).attention).toEqual([]);
+  });
+
+  it('O11 calls somebody to the Task that it stops, for as long as that is not over', async () => {
+    const pool = `pool-${randomUUID().slice(0, 8)}`;
+    const worker = await farm.aWorker({ pool, slots: 1 });
+    const { task_id } = await farm.admin.call(taskStart, { workflow_id: 'solo', prompt: 'Do it.', pool });
+    const { jobs } = await worker.call(jobClaim, { request_id: randomUUID(), wait_seconds: 20 });
+    const lease = z.looseObject({ id: z.string(), epoch: z.int(), lease_id: z.string() }).parse(jobs[0]);
+    await setPolicy({ providers: ['claude'] });
+    const { id: job_id, epoch, lease_id } = lease;
+    await worker.call(jobComplete, { job_id, epoch, lease_id, ended: 'drained', result: {} });
+    const look = async () => TaskView.parse(await farm.admin.call(taskGet, { task_id }));
+    const stopped = await look();
+    expect(stopped.attention).toMatchObject([{ kind: 'policy_refused' }]);
+
+    const cancel = stopped.actions.find(({ kind }) => kind === 'cancel');
+    await farm.admin.call(taskControl, { task_id, action_id: cancel?.id ?? '' }, { confirm: true });
+    expect((await look()).attention).toEqual([]);
     expect((await farm.admin.call(status, {})).attention).toEqual([]);
   });
 });
