@@ -12,8 +12,9 @@ import {
   type Queue,
   type Ring,
 } from '#jobs';
-import { type Database, openDatabase, type Queries, type Statement, statement, type Transaction } from '#store';
+import { type Database, openDatabase, statement, type Transaction } from '#store';
 import { aDatabase } from './database.js';
+import { type Rewrite, rewriting } from './rewriting.js';
 
 /** Default lease of the farms under test, in farm time. */
 export const leaseTime = 30_000;
@@ -22,9 +23,6 @@ interface FarmOptions {
   readonly kinds?: readonly Kind[];
   readonly connections?: number;
 }
-
-/** Changes a statement on its way to PostgreSQL. */
-export type Rewrite = (stated: Statement<unknown>) => Statement<unknown>;
 
 /** A queue on a database of its own, with workers that say what they are told to say. */
 export interface QueueFarm {
@@ -197,32 +195,6 @@ const passTime = statement<unknown>(
   'test.pass_time',
   `update farm_clock set farm_at = farm_at + $ms::float8 * interval '1 ms'`,
 );
-
-/** The database, with each statement changed on its way. */
-function rewriting(database: Database, rewrite: Rewrite): Database {
-  const queries = (on: Queries): Queries => ({
-    // The row's type is the statement's: only its text is another.
-    all: (stated, given) => on.all({ ...stated, ...textOf(rewrite(stated)) }, given),
-    first: (stated, given) => on.first({ ...stated, ...textOf(rewrite(stated)) }, given),
-    run: (stated, given) => on.run(rewrite(stated), given),
-  });
-  const transaction = (tx: Transaction): Transaction => ({
-    ...queries(tx),
-    later: (stated, given) => tx.later(rewrite(stated), given),
-    afterCommit: (act) => tx.afterCommit(act),
-  });
-  return {
-    ...queries(database),
-    transaction: (work) => database.transaction((tx) => work(transaction(tx))),
-    reading: (work) => database.reading((tx) => work(transaction(tx))),
-    session: (work) => database.session((on) => work(queries(on))),
-    close: () => database.close(),
-  };
-}
-
-function textOf({ name, text, parameters }: Statement<unknown>) {
-  return { name, text, parameters };
-}
 
 /** A code of a FarmError, for `rejects.toMatchObject`. */
 export function withCode(code: string) {

@@ -114,7 +114,7 @@ interface Captured {
 }
 
 /** A machine that says what it is told to say, with real workspaces where it is asked for one. */
-class TeamWorker {
+export class TeamWorker {
   constructor(
     private readonly farm: Controller,
     readonly claimer: Claimer,

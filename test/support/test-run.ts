@@ -21,6 +21,11 @@ export function announceRun(run: TestRun): void {
   process.env[variable] = JSON.stringify(run);
 }
 
+/** Whether a run is there already: what is started within one shares its servers. */
+export function announced(): boolean {
+  return process.env[variable] !== undefined;
+}
+
 export function testRun(): TestRun {
   const text = process.env[variable];
   if (text === undefined)

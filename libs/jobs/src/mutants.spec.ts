@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type LeasedJob, limits } from '#contracts';
 import { type Statement, statement, type Transaction } from '#store';
-import {
-  aQueueFarm,
-  fenceOf,
-  leaseTime,
-  type QueueFarm,
-  type Rewrite,
-  type TestWorker,
-} from '../../../test/support/queue.js';
+import { aQueueFarm, fenceOf, leaseTime, type QueueFarm, type TestWorker } from '../../../test/support/queue.js';
+import type { Rewrite } from '../../../test/support/rewriting.js';
 import { aTestKind, lockTestScope, type TestKind } from '../../../test/support/test-kind.js';
 import type { NewJob } from './job.js';
 import { claimSql } from './sql/claim.js';
