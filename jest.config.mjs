@@ -22,6 +22,7 @@ export default {
     ]),
     project('e2e', ['<rootDir>/test/e2e/**/*.spec.ts', '<rootDir>/test/conformance/**/*.spec.ts']),
     project('adversarial', ['<rootDir>/test/adversarial/**/*.spec.ts']),
+    project('sim', ['<rootDir>/test/sim/**/*.spec.ts']),
     project('providers', ['<rootDir>/test/providers/**/*.spec.ts']),
   ],
 };

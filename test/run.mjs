@@ -9,7 +9,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Suites, and how long one test of each may take: time-outs are for what hangs, not for what is slow. */
-const suites = { unit: 60_000, e2e: 300_000, adversarial: 120_000, providers: 300_000 };
+const suites = { unit: 60_000, e2e: 300_000, adversarial: 120_000, sim: 600_000, providers: 300_000 };
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [suite = '', ...rest] = process.argv.slice(2);
 if (!Object.hasOwn(suites, suite)) {
