@@ -26,6 +26,8 @@ export async function noteMissingMachines(parts: TeamParts, live: readonly Machi
     if (open.some((item) => item.job === job && item.summary === summary)) continue;
     await parts.database.transaction(async (tx) => {
       await lockTaskOnly(tx, scope);
+      // Claimed, held or ended while the Task was waited for: nobody is called any more.
+      if ((await parts.queue().find(tx, job))?.state !== 'queued') return;
       await openAttention(parts, tx, { task: scope, job, kind, summary });
     });
   }

@@ -22,6 +22,8 @@ export const webhookKind: Kind = {
     await settle(tx, job, 'cancelled');
   },
   async onRedrive(tx, job) {
+    // It arrived: the queue refuses that by its own rule.
+    if (job.state !== 'dead') return 'queue';
     if (await tx.first(webhookSql.revive, { id: job.id })) return 'queue';
     throw new FarmError('not_resumable', 'The webhook that this was for is not there any more.');
   },

@@ -7,6 +7,7 @@ import { isReservedKind, limits, PoolName, type WebhookEvent, webhookAdd } from 
 import { controllerPool } from '#jobs';
 import { statement } from '#store';
 import type { Teams } from '#teams';
+import { inTurn } from '../../../../test/support/in-turn.js';
 import { aTeamFarm, farmUrl, leaseTime, patience, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
@@ -179,6 +180,21 @@ describe('a webhook', () => {
     });
   });
 
+  it('is not called to a Task that was cancelled while a machine for it was looked for', async () => {
+    await add(['attention_opened']);
+    const { task } = await farm.alone({ workflow_id: 'asker' });
+    const [cancelled, noted] = await inTurn(
+      farm,
+      task,
+      () => farm.control(task, 'cancel'),
+      () => farm.teams.sweeps.noteMissingMachines([]),
+    );
+    expect([cancelled.status, noted.status]).toEqual(['fulfilled', 'fulfilled']);
+    expect(await farm.sql(`select kind from attention where task = '${task}' and closed_at is null`)).toEqual([]);
+    await deliver();
+    expect(receivedOf(task)).toEqual([]);
+  });
+
   it('A12.22 is sent the same message under the same id after it failed, when its next try is due, and what it said is cut', async () => {
     const { secret, name } = await add(['task_paused']);
     receiver.instead = (response) =>
@@ -243,6 +259,10 @@ describe('a webhook', () => {
     await deliver();
     expect(receivedOf(task)).toHaveLength(limits.webhookTries + 1);
     expect(await jobsOf(task)).toMatchObject([{ state: 'done' }]);
+    await expect(farm.tx((tx) => farm.queue.redrive(tx, job?.id ?? ''))).rejects.toMatchObject({
+      code: 'not_resumable',
+      detail: 'The job is done.',
+    });
   });
 
   it('is dead at once when its receiver is gone for good (410)', async () => {
