@@ -25,7 +25,7 @@ function holds(rule: string): void {
 /** No seed broke it; and calls were made that ask for it. */
 function wasAsked(rule: string): void {
   expect(report.failures.filter((failure) => failure.rule === rule)).toEqual([]);
-  expect(report.tally['asked of calls']?.[rule]).toBeGreaterThan(0);
+  if (seeds >= 200) expect(report.tally['asked of calls']?.[rule]).toBeGreaterThan(0);
 }
 
 describe(`over ${seeds} seeds`, () => {
@@ -83,7 +83,8 @@ describe(`over ${seeds} seeds`, () => {
     expect(report.seeds).toBe(seeds);
   });
 
-  it.each([
+  // A few seeds are for who works on the simulator.
+  (seeds < 200 ? it.skip : it).each([
     [
       'handovers',
       [
