@@ -115,8 +115,8 @@ export class Machine {
     const ask = (at: Controller) =>
       at.database.transaction(async (tx) => {
         if (!together) return at.queue.claim(tx, claimer, request);
-        const [jobs] = await at.queue.claimTogether(tx, claimer, [request]);
-        return jobs ?? at.queue.claim(tx, claimer, request);
+        const [answers] = await at.queue.claimTogether(tx, [{ claimer, requests: [request] }]);
+        return answers?.[0] ?? at.queue.claim(tx, claimer, request);
       });
     const came = await world.whole(`claim by ${claimer.worker}`, () => ask(controller));
     // The reply was lost: asked for again, anywhere, it is the same leases (H7).

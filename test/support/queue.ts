@@ -62,10 +62,10 @@ export class TestWorker {
 
   /** By the statement that calls of one moment share; nothing where it leaves the call to `claim`. */
   async claimTogether(limit = 1, request_id: string = randomUUID()): Promise<readonly LeasedJob[] | undefined> {
-    const [jobs] = await this.farm.database.transaction((tx) =>
-      this.farm.queue.claimTogether(tx, this.claimer, [{ request_id, limit }]),
+    const [answers] = await this.farm.database.transaction((tx) =>
+      this.farm.queue.claimTogether(tx, [{ claimer: this.claimer, requests: [{ request_id, limit }] }]),
     );
-    return jobs;
+    return answers?.[0];
   }
 
   async claimOne(request: Partial<ClaimRequest> = {}): Promise<LeasedJob> {

@@ -2,7 +2,7 @@ import { type LeasedJob, limits } from '#contracts';
 import type { Parameters, Transaction } from '#store';
 import { distinct, lockScope, type QueueContext } from './context.js';
 import type { Claimer, JobRow } from './job.js';
-import type { ClaimRequest } from './queue.js';
+import type { ClaimRequest, SharedClaim } from './queue.js';
 import { type ClaimedRow, claimSql } from './sql/claim.js';
 import { leaseSql } from './sql/lease.js';
 import { loseIfDue } from './sweep.js';
@@ -37,12 +37,27 @@ export async function claim(
   return Promise.all(rows.map((row) => leased(context, claimer, row)));
 }
 
-/** Nothing for a request where something is limited, repeated or in other hands: `claim` decides. */
+/**
+ * All waiting ends before the first job is locked (H12): who holds the second machine's lock may wait for a job of the first, and
+ * the first one's leases would run meanwhile. In one order, as another group may ask for the same.
+ */
 export async function claimTogether(
   context: QueueContext,
   tx: Transaction,
-  claimer: Claimer,
-  requests: readonly Pick<ClaimRequest, 'request_id' | 'limit'>[],
+  claims: readonly SharedClaim[],
+): Promise<readonly (readonly (readonly LeasedJob[] | undefined)[])[]> {
+  const workers = new Set(claims.map(({ claimer }) => claimer.worker));
+  for (const worker of [...workers].sort()) tx.later(claimSql.lockClaimer, { worker });
+  const answers: (readonly (readonly LeasedJob[] | undefined)[])[] = [];
+  for (const shared of claims) answers.push(await claimPlain(context, tx, shared));
+  return answers;
+}
+
+/** Nothing for a request where something is limited, repeated or in other hands: `claim` decides. */
+async function claimPlain(
+  context: QueueContext,
+  tx: Transaction,
+  { claimer, requests }: SharedClaim,
 ): Promise<readonly (readonly LeasedJob[] | undefined)[]> {
   const asked = distinct(requests, ({ request_id }) => request_id);
   let places = 0;
@@ -51,7 +66,6 @@ export async function claimTogether(
     places += limit;
     return before;
   });
-  tx.later(claimSql.lockClaimer, { worker: claimer.worker });
   const rows = await tx.all(claimSql.claimPlain, {
     ...offered(context, claimer),
     request_ids: asked.map(({ request_id }) => request_id),

@@ -220,6 +220,18 @@ describe('the lanes of a scope', () => {
     expect(await awaiting()).toHaveLength(stuck.length + 2 - lanes);
   });
 
+  it('are kept for as long by a job that has waited for its lane before', async () => {
+    await turns(lanes);
+    const [waited = ''] = await turns(1, { labels: ['gpu'] });
+    const [other = ''] = await turns(1);
+    await farm.time.pass(limits.laneUnusedMs);
+    const [first] = await claimAll();
+    await end(first);
+    await farm.queue.sweep();
+    expect(await awaiting()).toEqual([other]);
+    expect(ids(await farm.worker('south', { labels: ['gpu'] }).claim(1))).toEqual([waited]);
+  });
+
   it('are not kept by what may not run yet', async () => {
     const limited = await turns(1, { delay_ms: 60_000, account: 'work' });
     await turns(lanes - 1);

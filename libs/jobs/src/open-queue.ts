@@ -38,7 +38,7 @@ export function openQueue(options: QueueOptions): Queue {
   return {
     submit: (tx, job) => submit(context, tx, job),
     claim: (tx, claimer, request) => claim(context, tx, claimer, request),
-    claimTogether: (tx, claimer, requests) => claimTogether(context, tx, claimer, requests),
+    claimTogether: (tx, claims) => claimTogether(context, tx, claims),
     heartbeat: (holder, beats) => heartbeat(context, holder, beats),
     markStarted: (tx, holder, fence, read) => markStarted(context, tx, holder, fence, read),
     prepareCompletion: (holder, fence, end) => prepareCompletion(context, holder, fence, end),

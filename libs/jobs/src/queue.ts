@@ -26,6 +26,12 @@ export interface ClaimRequest {
   readonly nothing_new?: boolean;
 }
 
+/** Plain requests of one claimer, which share a statement. */
+export interface SharedClaim {
+  readonly claimer: Claimer;
+  readonly requests: readonly Pick<ClaimRequest, 'request_id' | 'limit'>[];
+}
+
 /** What a job token says. */
 export interface LeaseToken {
   readonly job: string;
@@ -114,14 +120,14 @@ export interface Queue {
    */
   claim(tx: Transaction, claimer: Claimer, request: ClaimRequest): Promise<readonly LeasedJob[]>;
   /**
-   * Several requests of one claimer in one statement that never waits. Nothing for a request that `claim` must decide: where
-   * limits are set, it was answered before, or what it could have is in other hands.
+   * Several requests of each claimer in one statement that never waits, after the locks of all their machines. Answers in the
+   * order asked; nothing for a request that `claim` must decide: where limits are set, it was answered before, or what it could
+   * have is in other hands.
    */
   claimTogether(
     tx: Transaction,
-    claimer: Claimer,
-    requests: readonly Pick<ClaimRequest, 'request_id' | 'limit'>[],
-  ): Promise<readonly (readonly LeasedJob[] | undefined)[]>;
+    claims: readonly SharedClaim[],
+  ): Promise<readonly (readonly (readonly LeasedJob[] | undefined)[])[]>;
 
   /**
    * Renews leases, in transactions of its own: one lease's trouble is not the others' (H13). Answers in the order asked; a lease

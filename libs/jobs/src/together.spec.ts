@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { aQueueFarm, fenceOf, type QueueFarm, type TestWorker } from '../../../test/support/queue.js';
+import { statement } from '#store';
+import { aQueueFarm, fenceOf, leaseTime, type QueueFarm, type TestWorker } from '../../../test/support/queue.js';
+import { waitUntil } from '../../../test/support/wait-until.js';
 
 const farms: QueueFarm[] = [];
 let farm: QueueFarm;
@@ -11,8 +13,15 @@ beforeEach(async () => {
 afterAll(() => Promise.all(farms.map((each) => each.close())));
 
 const request = (limit = 1, request_id: string = randomUUID()) => ({ request_id, limit });
-const claim = ({ claimer }: TestWorker, requests: readonly ReturnType<typeof request>[]) =>
-  farm.tx((tx) => farm.queue.claimTogether(tx, claimer, requests));
+async function claim({ claimer }: TestWorker, requests: readonly ReturnType<typeof request>[]) {
+  const [answers = []] = await farm.tx((tx) => farm.queue.claimTogether(tx, [{ claimer, requests }]));
+  return answers;
+}
+const lockMachine = statement<unknown>(
+  'test.lock_machine',
+  'select pg_advisory_xact_lock(hashtextextended($worker, 0))',
+);
+const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const end = { ended: 'done', result: { ok: true } } as const;
 
 describe('requests that share a statement', () => {
@@ -62,7 +71,9 @@ describe('requests that share a statement', () => {
       text: stated.text.replace('and request_id = a.request_id', '$& and false'),
       name: `${stated.name}.blind`,
     }));
-    const shared = blind.tx((tx) => blind.queue.claimTogether(tx, north.claimer, [known, request()]));
+    const shared = blind.tx((tx) =>
+      blind.queue.claimTogether(tx, [{ claimer: north.claimer, requests: [known, request()] }]),
+    );
     await expect(shared).rejects.toMatchObject({ code: '23505' });
     expect((await farm.queue.counts(farm.database)).leased).toBe(1);
   });
@@ -75,6 +86,27 @@ describe('requests that share a statement', () => {
     expect(answers.map((jobs) => jobs?.length)).toEqual([1, 1, 0]);
     await Promise.all(Array.from({ length: 6 }, () => north.claim(2)));
     expect((await farm.queue.counts(farm.database)).leased).toBe(3);
+  });
+
+  it('H12 of several machines wait for each of them before they hold a job that another waits for', async () => {
+    const id = await farm.submit();
+    const north = farm.worker('north');
+    const south = farm.worker('south');
+    const { lease_id } = await south.claimOne();
+    await farm.time.pass(leaseTime);
+    await farm.queue.sweep();
+    // The job is queued again when south, whose it was, asks for it at the same moment as a group in which north could have it.
+    const shared = await farm.tx(async (tx) => {
+      await tx.run(lockMachine, { worker: 'south' });
+      const claims = [north, south].map(({ claimer }) => ({ claimer, requests: [request()] }));
+      const group = farm.tx((of) => farm.queue.claimTogether(of, claims));
+      await waitUntil(async () => (await farm.sql(waiting)).length > 0, { what: 'the group waits for south' });
+      const frozen = [{ job_id: id, lease_id }];
+      const own = await farm.queue.claim(tx, south.claimer, { request_id: randomUUID(), limit: 1, frozen });
+      expect(own).toMatchObject([{ id, continues: true }]);
+      return { group };
+    });
+    expect(await shared.group).toEqual([[[]], [[]]]);
   });
 
   it('A12.20 are left alone where a limit is set or classes take turns', async () => {

@@ -14,13 +14,14 @@ export const waitingForLane = `'waiting: lanes'`;
  * Gives the free lanes of a scope to those who have waited longest. The scope's lock is held.
  *  lanes     never more than there are: what is leased and what can be claimed at any moment both have one
  *  ready     who may not be claimed yet (a rate limit) would only keep a lane from others
+ *  available_at   from now on a machine may take it: how long none did counts from here, not from when it began to wait
  *  class     may have been dropped meanwhile
  */
 const admit = statement<JobRow>(
   'job.admit',
   `
   with admitted as (
-    update job set awaits_lane = false, note = null
+    update job set awaits_lane = false, note = null, available_at = (select farm_now())
     where id = any(array(
       select id from job where awaits_lane and ${ofScope} and available_at <= (select farm_now())
       order by priority desc, available_at, seq limit greatest($lanes::int - ${lanesUsed}, 0)

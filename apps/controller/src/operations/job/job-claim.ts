@@ -28,24 +28,26 @@ export const jobClaimOperation = operation(
         const { accepting, slots } = workerOf(call);
         return input.frozen.length === 0 && accepting && slots > 0;
       });
-      const answers = new Map<unknown, ReturnType<typeof given>>();
-      // Each locks its machine: in another order than another group they would wait for each other.
-      const machines = [...Map.groupBy(plain, ({ call }) => workerOf(call))].sort(([a], [b]) => (a.id < b.id ? -1 : 1));
-      const alike = machines.flatMap(([, asked]) => [
+      const machines = [...Map.groupBy(plain, ({ call }) => workerOf(call)).values()];
+      const alike = machines.flatMap((asked) => [
         ...Map.groupBy(asked, ({ input }) => input.kinds?.join(' ')).values(),
       ]);
-      for (const asked of alike) {
+      const claims = alike.flatMap((asked) => {
         const [first] = asked;
-        if (!first) continue;
-        const claimant = claimantOf(first.call, first.input.kinds);
-        for (const { call } of asked) call.services.claims.look(claimant, call.signal);
+        if (!first) return [];
+        const claimer = claimantOf(first.call, first.input.kinds);
+        for (const { call } of asked) call.services.claims.look(claimer, call.signal);
         const requests = asked.map(({ input: { request_id, limit } }) => ({
           request_id,
-          limit: Math.min(limit, claimant.slots),
+          limit: Math.min(limit, claimer.slots),
         }));
-        const found = await first.call.services.queue.claimTogether(tx, claimant, requests);
+        return [{ claimer, requests }];
+      });
+      const found = await calls[0]?.call.services.queue.claimTogether(tx, claims);
+      const answers = new Map<unknown, ReturnType<typeof given>>();
+      for (const [group, asked] of alike.entries()) {
         for (const [n, each] of asked.entries()) {
-          const jobs = found[n];
+          const jobs = found?.[group]?.[n];
           if (jobs) answers.set(each, given(jobs, each.call, tx));
         }
       }
