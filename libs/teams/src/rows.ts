@@ -152,13 +152,13 @@ export interface AssignmentRow {
   readonly closed_at: Date | null;
 }
 
-/** What a Dispatch was rendered from. */
 /** What a member may ask for beyond its own turn. */
 export interface Grants {
   readonly human_request: readonly z.output<typeof HumanRequestKind>[];
   readonly command_run: 'allow' | 'deny';
 }
 
+/** What a Dispatch was rendered from. */
 export interface Pins {
   readonly team_revision: string;
   readonly member: string;
