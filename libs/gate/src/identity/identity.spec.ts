@@ -5,6 +5,7 @@ import type { EnrolReply, WorkerReport } from '#contracts';
 import { type Database, openDatabase, readFarm, statement } from '#store';
 import { aDatabase } from '../../../../test/support/database.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
+import { waitUntil } from '../../../../test/support/wait-until.js';
 import { fingerprintOf, isSignedBy } from '../keys/ed25519.js';
 import { type FarmKeys, openFarmKeys } from '../keys/farm-keys.js';
 import type { WorkerPrincipal } from '../principal.js';
@@ -28,6 +29,11 @@ afterAll(async () => {
   await owner.close();
 });
 
+const lockWorker = statement<unknown>('test.lock_worker', 'select from worker where id = $id for update nowait');
+const waiting = statement<unknown>(
+  'test.waiting',
+  `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+);
 const newKey = () => generateKeyPairSync('ed25519').privateKey;
 const raw = (key: KeyObject) => z.object({ x: z.string() }).parse(key.export({ format: 'jwk' })).x;
 const signed = (key: KeyObject, text: string) => sign(null, Buffer.from(text), key).toString('base64url');
@@ -309,7 +315,25 @@ describe('a machine at fault', () => {
     await fail(id, 't_1');
     await fail(id, 't_2');
     await principalOf(token);
-    await database.transaction(async (tx) => identity.workers.clearEnvironmentFailures(tx, id));
+    await database.transaction(async (tx) => identity.workers.clearEnvironmentFailures(tx, [id]));
     expect(await fail(id, 't_3')).toBe(false);
+  });
+
+  it('H12 is forgiven in one order, whoever ran first: two groups of ends do not wait for each other', async () => {
+    const machines = await Promise.all([aWorker(), aWorker()]);
+    for (const { id, token } of machines) {
+      await fail(id, 't_1');
+      await principalOf(token);
+    }
+    const [low = '', high = ''] = machines.map(({ id }) => id).sort();
+    const cleared = await owner.transaction(async (tx) => {
+      await tx.run(lockWorker, { id: low });
+      const group = database.transaction(async (of) => identity.workers.clearEnvironmentFailures(of, [high, low]));
+      await waitUntil(async () => (await database.all(waiting)).length > 0, { what: 'the group waits for the first' });
+      // The second is nobody's: who has the first may go on to it.
+      await tx.run(lockWorker, { id: high });
+      return { group };
+    });
+    await cleared.group;
   });
 });

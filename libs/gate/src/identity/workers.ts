@@ -108,12 +108,17 @@ export class Workers {
     return row?.quarantined ?? false;
   }
 
-  /** A job that ran: the machine's failures are no longer in a row. Costs nothing for a machine without any. */
-  clearEnvironmentFailures(tx: Transaction, id: string): void {
-    const row = this.recent.last(id);
-    if (!row || Failures.parse(row.environment_failures).length === 0) return;
-    tx.later(gateSql.environmentSuccess, { id });
-    tx.afterCommit(() => this.recent.forget(id));
+  /**
+   * Jobs that ran: their machines' failures are no longer in a row. Costs nothing for machines without any. In one order, as another
+   * transaction may clear some of the same (H12).
+   */
+  clearEnvironmentFailures(tx: Transaction, ids: readonly string[]): void {
+    for (const id of [...new Set(ids)].sort()) {
+      const row = this.recent.last(id);
+      if (!row || Failures.parse(row.environment_failures).length === 0) continue;
+      tx.later(gateSql.environmentSuccess, { id });
+      tx.afterCommit(() => this.recent.forget(id));
+    }
   }
 
   /** Who can be rung: heard within a lease time and not gone. */

@@ -24,7 +24,7 @@ export const jobCompleteOperation = operation(
         // What ends while preparing ends at once: there was no beat to speak of, and no look for one.
         isBeaten(prepared.job) && auditLastBeat(call, tx, fence),
       ]);
-      clearFailures(call, tx);
+      clearFailures([call], tx);
       return answer;
     },
 
@@ -36,13 +36,17 @@ export const jobCompleteOperation = operation(
         end: { ended, result },
       }));
       const settled = await calls[0]?.call.services.queue.completeTogether(tx, ends);
+      const ran = calls.filter((_, n) => settled?.[n] !== undefined);
+      clearFailures(
+        ran.map(({ call }) => call),
+        tx,
+      );
       return calls.map(({ input: { job_id, epoch }, call }, n) => {
         const end = settled?.[n];
         if (!end) return undefined;
         const { beats, ...answer } = end;
         call.audit.under({ job: job_id, epoch });
         noteLastBeat(call, { job_id, epoch }, beats);
-        clearFailures(call, tx);
         return answer;
       });
     },
@@ -50,8 +54,9 @@ export const jobCompleteOperation = operation(
 );
 
 /** A job that ran forgives the machine (H11). */
-function clearFailures({ principal, services }: Call<Services>, tx: Transaction): void {
-  if (principal.kind === 'worker') services.identity.workers.clearEnvironmentFailures(tx, principal.id);
+function clearFailures(calls: readonly Call<Services>[], tx: Transaction): void {
+  const machines = calls.flatMap(({ principal }) => (principal.kind === 'worker' ? [principal.id] : []));
+  calls[0]?.services.identity.workers.clearEnvironmentFailures(tx, machines);
 }
 
 function isBeaten(job: JobRow | undefined): boolean {
