@@ -232,6 +232,16 @@ describe('the lanes of a scope', () => {
     expect(ids(await farm.worker('south', { labels: ['gpu'] }).claim(1))).toEqual([waited]);
   });
 
+  it('are not kept by what its only machine gave back while something else waits', async () => {
+    const gpu = farm.worker('gpu', { labels: ['gpu'] });
+    await turns(lanes, { labels: ['gpu'] });
+    for (const lease of await claimAll(gpu)) await gpu.fail(lease, 'environment');
+    const [able = ''] = await turns(1);
+    await farm.time.pass(limits.laneUnusedMs);
+    await farm.queue.sweep();
+    expect(ids(await claimAll())).toEqual([able]);
+  });
+
   it('are not kept by what may not run yet', async () => {
     const limited = await turns(1, { delay_ms: 60_000, account: 'work' });
     await turns(lanes - 1);

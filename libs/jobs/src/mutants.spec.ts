@@ -1003,8 +1003,8 @@ const otherMutants: readonly [string, Mutant][] = [
     'that a lane is kept for a session that may stand frozen',
     {
       of: laneSql.passOn,
-      predicate: /and epoch = 0/,
-      instead: '',
+      predicate: /l\.ended_how = 'lost'/,
+      instead: 'false',
       breaks: async ({ farm, queue, tx: within, worker }) => {
         await submitTurns(queue, within, lanes, { labels: ['a'] });
         const north = worker('north', { labels: ['a'] });

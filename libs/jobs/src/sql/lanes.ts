@@ -37,7 +37,9 @@ const admit = statement<JobRow>(
 /**
  * A lane that nobody can use goes on to others: its job is behind a rate limit, or no machine took it for so long, and what waits
  * is of another class. The scope's lock is held.
- *  epoch         the session of one that was leased before may stand frozen at its machine, which gets it first (D11)
+ *  lost          the session of one whose lease was lost may stand frozen at its machine, which gets it first (D11); one that its
+ *                machine gave back has none
+ *  epoch         what is tried again after a moment keeps its lane for it
  *  skip locked   a claimer is taking it at this moment
  */
 const passOn = statement<{ id: string }>(
@@ -46,8 +48,9 @@ const passOn = statement<{ id: string }>(
   update job set awaits_lane = true, note = ${waitingForLane}, available_at = greatest(available_at, (select farm_now()))
   where id = any(array(
     select id from job j
-    where not awaits_lane and ${ofScope} and state = 'queued' and epoch = 0
-      and (available_at > (select farm_now()) or available_at <= (select farm_now()) - $patience_ms::int * interval '1 ms')
+    where not awaits_lane and ${ofScope} and state = 'queued'
+      and not exists (select from (select * from lease where job = j.id and epoch = j.epoch offset 0) l where l.ended_how = 'lost')
+      and (epoch = 0 and available_at > (select farm_now()) or available_at <= (select farm_now()) - $patience_ms::int * interval '1 ms')
       and exists (select from job where awaits_lane and ${ofScope} and available_at <= (select farm_now()) and class <> j.class)
     for update skip locked
   ))
