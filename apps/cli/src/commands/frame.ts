@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { FarmClient } from '../client/farm-client.js';
-import { credentialPath } from '../client/farm-folder.js';
 import { openFarmClient } from '../client/open-farm-client.js';
 import { openScreen, type Screen, type Surroundings } from '../output/screen.js';
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Contract, contract } from '#contracts';
-import { credentialPath } from '../client/farm-folder.js';
 import { openFarmClient } from '../client/open-farm-client.js';
 import { addEntry } from './add-catalogue.js';
 import type { Frame } from './frame.js';
