@@ -33,6 +33,8 @@ const jest = spawn(
     `--testTimeout=${suites[suite]}`,
     // Tests wait for processes more than they compute: two at once also on two cores.
     `--maxWorkers=${Math.max(2, availableParallelism() - 1)}`,
+    // A process of 1.5 GB takes thirty times as long to start another as a small one does, and tests start thousands of gits.
+    '--workerIdleMemoryLimit=450MB',
     ...rest,
   ],
   {

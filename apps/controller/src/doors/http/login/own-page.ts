@@ -11,9 +11,7 @@ export function requireOwnPage({ headers }: FastifyRequest, publicUrl: string | 
   const site = headers['sec-fetch-site'];
   const own = [host, publicUrl === undefined ? undefined : new URL(publicUrl).host];
   const isOwnSite = site === undefined || site === 'same-origin' || site === 'none';
-  // A page without a referrer has no origin to say; that it is ours then says the browser, where no page could.
-  const isUnsaid = origin === undefined || (origin === 'null' && site === 'same-origin');
-  const isOwnOrigin = isUnsaid || (URL.canParse(origin) && own.includes(new URL(origin).host));
+  const isOwnOrigin = origin === undefined || (URL.canParse(origin) && own.includes(new URL(origin).host));
   if (!isOwnSite || !isOwnOrigin) throw new FarmError('csrf_refused', 'The call comes from a page of another site');
 }
 

@@ -29,10 +29,9 @@ type OpenLook = Extract<LinkLook, { state: 'open' }>;
 /** Each answer at its longest, with what a form makes of its signs. */
 export const linkBodyBytes = 3 * limits.humanItems * limits.humanAnswerBytes;
 
-/** For nobody's index, history of referrers or store. */
+/** For nobody's index; no other site and no store learns the address from `pageHeaders`. */
 const linkHeaders = {
   ...pageHeaders,
-  'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow, noarchive',
 };
 

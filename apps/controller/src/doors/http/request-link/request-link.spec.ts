@@ -121,7 +121,7 @@ describe('the link of a message', () => {
     expect(await statusOf(task_id)).toBe('open');
     const browser = new Browser(other.url);
     const page = await browser.fetch(path);
-    const done = await say(browser, page, path, left, { origin: 'null', 'sec-fetch-site': 'same-origin' });
+    const done = await say(browser, page, path, left, { origin: other.url, 'sec-fetch-site': 'same-origin' });
     expect([done.status, done.text]).toEqual([200, expect.stringContaining('Your answer has arrived')]);
     expect(await next()).toMatchObject({
       kind: 'human_result',
@@ -146,7 +146,7 @@ describe('the link of a message', () => {
         /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'/,
       ),
       'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer',
+      'referrer-policy': 'same-origin',
       'x-robots-tag': expect.stringContaining('noindex'),
       'x-frame-options': 'DENY',
     });
@@ -190,7 +190,7 @@ describe('the link of a message', () => {
     const inside = await browser.submit(
       login,
       { action: 'login', name: operator.name, password: goodPassword },
-      { origin: 'null', 'sec-fetch-site': 'same-origin' },
+      { origin: farm.url, 'sec-fetch-site': 'same-origin' },
       path,
     );
     expect([inside.status, inside.headers.get('location')]).toEqual([303, path]);
