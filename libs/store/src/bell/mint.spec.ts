@@ -111,7 +111,7 @@ describe('a minted NATS user', () => {
   });
 
   it('H23 is cut off by the server when it expires, and let in no more', async () => {
-    const { connection } = await join(mintWorker('north', inSeconds(4)).creds);
+    const { connection } = await join(mintWorker('north', inSeconds(8)).creds);
 
     const reason = await connection.closed();
 

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { getCurrentContext } from '#contracts';
+import { aRepository } from '../../../../test/support/repositories.js';
 import { aTeamFarm, leaseTime, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { uploadedSource } from '../../../../test/support/uploaded-source.js';
 
 let farm: TeamFarm;
 beforeAll(async () => {
@@ -10,8 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => farm.close());
 
-const alone = () =>
-  farm.alone({ workflow_id: 'told', prompt: 'Mend it.', files: [{ path: 'a.txt', description: 'here' }] });
+const alone = async () => {
+  const source = await uploadedSource(farm, aRepository({ 'a.txt': 'a\n' }));
+  const files = [{ path: 'a.txt', description: 'here' }];
+  return await farm.alone({ workflow_id: 'told', prompt: 'Mend it.', source, files });
+};
 
 describe('a member', () => {
   it('M1 reads where it is, as one: Task, Dispatch, itself, its Assignment, what it may call', async () => {

@@ -1,10 +1,9 @@
-import { createReadStream, symlinkSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { bundleCheckout } from '#git';
 import { aRepository } from '../../../../test/support/repositories.js';
-import { aTeamFarm, person, type TeamFarm } from '../../../../test/support/team-farm.js';
-import { tempDir } from '../../../../test/support/temp-dir.js';
+import { aTeamFarm, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { uploadedSource } from '../../../../test/support/uploaded-source.js';
 
 let farm: TeamFarm;
 beforeAll(async () => {
@@ -18,10 +17,7 @@ async function aSource() {
   const dir = aRepository({ 'docs/plan.md': 'p\n', 'a.txt': 'a\n' });
   symlinkSync('a.txt', join(dir, 'link.txt'));
   symlinkSync('docs', join(dir, 'way'));
-  const made = await bundleCheckout({ dir, out: join(tempDir('bundle'), 'source.bundle') });
-  await farm.teams.roads.takeSource(person, made.sha256, createReadStream(made.bundle));
-  const { sha256, head, dirty } = made;
-  return { kind: 'bundle' as const, sha256, commit: made.base, head, dirty };
+  return await uploadedSource(farm, dir);
 }
 const tasks = async () => (await farm.sql<{ n: number }>('select count(*)::int as n from task'))[0]?.n;
 const wrong = { code: 'invalid_task_path' };
