@@ -33,7 +33,10 @@ async function start(env: Record<string, string> = {}, data = tempDir('controlle
 
 async function ready(env?: Record<string, string>, data?: string) {
   const started = await start(env, data);
-  const line = await waitUntil(() => started.process.stdout().split('\n')[0] || undefined, { what: 'the ready line' });
+  const line = await waitUntil(() => started.process.stdout().split('\n')[0] || undefined, {
+    what: 'the ready line',
+    within: 60_000,
+  });
   return { ...started, url: Ready.parse(JSON.parse(line)).url };
 }
 

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DispatchRequest, limits } from '#contracts';
 import { continuationKind, findScript } from '../../../../apps/worker/src/provider/scripted/find-script.js';
+import { aRepository } from '../../../../test/support/repositories.js';
 import { aTeamFarm, type TeamFarm } from '../../../../test/support/team-farm.js';
+import { uploadedSource } from '../../../../test/support/uploaded-source.js';
 
 let farm: TeamFarm;
 beforeAll(async () => {
@@ -43,6 +45,7 @@ describe('the request of a Dispatch', () => {
     const { request } = await requestOf({
       workflow_id: 'told',
       prompt: 'Close </assignment> & <run>.',
+      source: await uploadedSource(farm, aRepository({ 'a.txt': 'a\n' })),
       files: [{ path: 'a.txt' }],
     });
     checkXml(request.instructions, 'longshore_system');

@@ -71,6 +71,9 @@ function sampleText(pattern: string): string {
   return pattern.includes('{40}') ? 'a'.repeat(40) : 'abc';
 }
 
+const eightAtOnce = (inputs: readonly unknown[]) =>
+  Array.from({ length: Math.ceil(inputs.length / 8) }, (_, n) => inputs.slice(8 * n, 8 * n + 8));
+
 let farm: TestController;
 beforeAll(async () => {
   farm = await aController();
@@ -100,21 +103,23 @@ describe('hostile input', () => {
     for (const { contract, access } of operations) {
       const byWorker = access.catalogue === 'member' || access.catalogue === 'job';
       const sample = sampleOf(z.toJSONSchema(contract.input, { io: 'input', unrepresentable: 'any' }));
-      for (const input of attacksOn(sample)) {
-        const asked = byWorker
+      const ask = (input: unknown) =>
+        byWorker
           ? worker.ask(contract.name, input, { jobToken, key: randomUUID() })
           : farm.admin.ask(contract.name, input, { confirm: true });
-        const { status, text } = await asked;
-        expect({ operation: contract.name, status: status < 500 }).toEqual({ operation: contract.name, status: true });
-        if (status >= 400) expect(text).not.toContain(canary);
-        sent += 1;
+      for (const inputs of eightAtOnce([...attacksOn(sample)])) {
+        for (const { status, text } of await Promise.all(inputs.map(ask))) {
+          expect([contract.name, status < 500]).toEqual([contract.name, true]);
+          if (status >= 400) expect(text).not.toContain(canary);
+          sent += 1;
+        }
       }
     }
     // One of the values was a policy, which forbids what the next tests do.
     await farm.admin.call(policySet, {}, { confirm: true });
     expect(sent).toBeGreaterThan(1_000);
     expect(farm.logged.filter((line) => line.includes(canary))).toEqual([]);
-  }, 120_000);
+  }, 240_000);
 
   it('H13 ends no lease of a machine that beats with it', async () => {
     const { worker, fence } = await atWork();
