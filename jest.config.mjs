@@ -14,6 +14,7 @@ const project = (displayName, testMatch) => ({
 export default {
   // For what hangs, not for what is slow; test/run.mjs says more for each suite.
   testTimeout: 60_000,
+  testSequencer: '<rootDir>/test/support/longest-first.mjs',
   projects: [
     project('unit', [
       '<rootDir>/libs/**/*.spec.ts',
