@@ -140,7 +140,14 @@ export async function twoAct(world: World, task: SimTask, random: Random): Promi
     world.tally.count('asked of calls', 'Q12');
     const heard = came.filter(({ came }) => came === 'ok').length;
     const died = came.some(({ came }) => came === 'died');
-    if (heard !== 1 && !died && !came.every((each) => each.came === 'refused' && each.code === 'invalid_input'))
+    // Of a pair that races a third, neither is heard where that one came first.
+    const isOvertaken = raced && heard === 0;
+    if (
+      heard !== 1 &&
+      !died &&
+      !isOvertaken &&
+      !came.every((each) => each.came === 'refused' && each.code === 'invalid_input')
+    )
       throw new Violation('Q12', 'of two acts by one view one is heard', `${name}: ${JSON.stringify(came)}`);
   };
 }
