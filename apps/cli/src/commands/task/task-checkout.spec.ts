@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { bundleCheckout } from '#git';
 import { type AnsweringFarm, anAnsweringFarm, runCli } from '../../../../../test/support/answering-farm.js';
 import { aRepository, commitFiles, plainGit } from '../../../../../test/support/repositories.js';
+import { aTaskOverview } from '../../../../../test/support/task-overview.js';
 import { tempDir } from '../../../../../test/support/temp-dir.js';
 
 let farm: AnsweringFarm | undefined;
@@ -34,44 +35,26 @@ async function aResult() {
   return { repository, base, commit, run };
 }
 
-const view = (base: string, commit: string) => ({
-  selection: 'overview',
-  task_id: task,
-  title: 'x',
-  prompt_excerpt: 'x',
-  workflow: { workflow_id: 'solo', revision_no: 1 },
-  status: 'completed',
-  product_status: 'completed',
-  pause_reason: null,
-  started_at: '',
-  updated_at: '',
-  ended_at: '',
-  team: [],
-  attention: [],
-  actions: [],
-  rescues: [],
-  human_requests: [],
-  command_runs: [],
-  activities: [],
-  totals: { team: 0, attention: 0, human_requests: 0, command_runs: 0, rescues: 0, activities: 0 },
-  truncated: [],
-  usage: null,
-  budget: null,
-  result: {
-    outcome: 'green',
-    summary: 'done',
-    details: null,
-    files: [],
-    branch,
-    commit,
-    base,
-    files_changed: [],
-    files_changed_total: 2,
-    isolation: null,
-    usage: null,
-    completed_at: '',
-  },
-});
+const view = (base: string, commit: string) =>
+  aTaskOverview(task, {
+    status: 'completed',
+    product_status: 'completed',
+    ended_at: '',
+    result: {
+      outcome: 'green',
+      summary: 'done',
+      details: null,
+      files: [],
+      branch,
+      commit,
+      base,
+      files_changed: [],
+      files_changed_total: 2,
+      isolation: null,
+      usage: null,
+      completed_at: '',
+    },
+  });
 
 describe('task checkout', () => {
   it('D24 makes the branch, leaves the working tree as it is, and says the command that shows the changes', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type AnsweringFarm, anAnsweringFarm, runCli } from '../../../../../test/support/answering-farm.js';
+import { aTaskOverview } from '../../../../../test/support/task-overview.js';
 
 const farms: AnsweringFarm[] = [];
 afterEach(() => Promise.all(farms.splice(0).map((farm) => farm.close())));
@@ -23,31 +24,12 @@ const asked = {
   resolution: null,
   actions: [],
 };
-const none = { team: 0, attention: 0, human_requests: 1, command_runs: 0, rescues: 0, activities: 0 };
-const overview = {
-  selection: 'overview',
-  task_id: task,
-  title: 'Walk',
-  prompt_excerpt: 'Walk.',
-  workflow: { workflow_id: 'solo', revision_no: 1 },
-  status: 'running',
+const overview = aTaskOverview(task, {
   product_status: 'waiting_for_you',
-  pause_reason: null,
-  started_at: '2026-01-01T00:00:00Z',
-  updated_at: '2026-01-01T00:00:00Z',
-  ended_at: null,
-  team: [],
-  attention: [],
-  actions: [],
   human_requests: [{ ...asked, items: [] }],
-  usage: null,
-  budget: null,
-  result: null,
-  rescues: [],
-  activities: [],
-  totals: none,
+  totals: { team: 0, attention: 0, human_requests: 1, command_runs: 0, rescues: 0, activities: 0 },
   truncated: ['human_requests'],
-};
+});
 const member = {
   selection: 'member',
   task_id: task,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type AnsweringFarm, anAnsweringFarm, runCli } from '../../../../../test/support/answering-farm.js';
+import { aTaskOverview } from '../../../../../test/support/task-overview.js';
 
 let farm: AnsweringFarm | undefined;
 afterEach(() => farm?.close());
@@ -42,30 +43,14 @@ const member = (member_id: string, parent_id: string | null, state: string) => (
   latest_update: null,
   plan: null,
 });
-const view = {
-  selection: 'overview',
-  task_id: task,
+const view = aTaskOverview(task, {
   title: 'Mend',
-  prompt_excerpt: 'Mend',
-  workflow: { workflow_id: 'w', revision_no: 1 },
   status: 'cancelled',
   product_status: 'cancelled',
-  pause_reason: null,
-  started_at: at,
-  updated_at: at,
   ended_at: at,
   team: [member('lead', null, 'waiting'), member('builder', 'lead', 'working')],
-  attention: [],
-  actions: [],
   human_requests: [request],
-  usage: null,
-  budget: null,
-  result: null,
-  rescues: [],
-  activities: [],
-  totals: { team: 0, attention: 0, human_requests: 0, command_runs: 0, rescues: 0, activities: 0 },
-  truncated: [],
-};
+});
 const event = (seq: number, type: string) => ({ seq, type, at, payload: {} });
 
 /** A Task with two answers of news, and then its end. */

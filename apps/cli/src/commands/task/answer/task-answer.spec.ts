@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type AnsweringFarm, anAnsweringFarm, problem, runCli } from '../../../../../../test/support/answering-farm.js';
+import { aTaskOverview } from '../../../../../../test/support/task-overview.js';
 
 let farm: AnsweringFarm | undefined;
 afterEach(() => farm?.close());
@@ -54,30 +55,12 @@ const request = (request_id: string, items: readonly object[], status = 'open') 
         ]
       : [],
 });
-const view = (human_requests: readonly object[]) => ({
-  selection: 'overview',
-  task_id: task,
-  title: 'Walk',
-  prompt_excerpt: 'Walk.',
-  workflow: { workflow_id: 'solo', revision_no: 1 },
-  status: 'running',
-  product_status: 'waiting_for_you',
-  pause_reason: null,
-  started_at: '2026-01-01T00:00:00Z',
-  updated_at: '2026-01-01T00:00:00Z',
-  ended_at: null,
-  team: [],
-  attention: [{ kind: 'human_request', summary: 'I need to know.' }],
-  actions: [],
-  human_requests,
-  usage: null,
-  budget: null,
-  result: null,
-  rescues: [],
-  activities: [],
-  totals: { team: 0, attention: 0, human_requests: 0, command_runs: 0, rescues: 0, activities: 0 },
-  truncated: [],
-});
+const view = (human_requests: readonly object[]) =>
+  aTaskOverview(task, {
+    product_status: 'waiting_for_you',
+    attention: [{ kind: 'human_request', summary: 'I need to know.' }],
+    human_requests,
+  });
 
 /** A farm whose Task asks this, and what it was answered. */
 async function asking(...requests: readonly object[]) {
