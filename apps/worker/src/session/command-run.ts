@@ -7,7 +7,7 @@ import { startGuarded } from '../process/guardian.js';
 import type { Instant } from '../process/monotonic.js';
 import { outputPathOf } from '../workspace/command-output.js';
 import { GrowthWatch } from '../workspace/disk/growth-watch.js';
-import type { DispatchFolder } from '../workspace/owner-marker.js';
+import { type DispatchFolder, writtenPaths } from '../workspace/owner-marker.js';
 import { removeFolder } from '../workspace/remove-folder.js';
 import { CommandLog } from './command-log.js';
 import { type PreparedCommand, prepareCommand } from './command-run-preparation.js';
@@ -95,7 +95,7 @@ export class CommandRun implements JobRun {
     }
     const { backend, reasons, prepare_ms } = prepared.isolation;
     this.say('workspace', { path: this.folder.work, backend, reasons, prepare_ms });
-    const growth = await GrowthWatch.open({ paths: pathsOf(this.folder), mostBytes: needs.sessionDiskBytes });
+    const growth = await GrowthWatch.open({ paths: writtenPaths(this.folder), mostBytes: needs.sessionDiskBytes });
     try {
       return await this.launch(prepared, walls, growth);
     } finally {
@@ -320,6 +320,3 @@ function commandOf({ request, cwd }: PreparedCommand, { environment }: CommandWa
   const [file = '', ...args] = command.kind === 'argv' ? command.argv : ['/bin/sh', '-c', command.command];
   return { file, args, cwd, environment };
 }
-
-/** Where a command writes. */
-const pathsOf = ({ path, work, isInPlace }: DispatchFolder): string[] => (isInPlace ? [path, work] : [path]);

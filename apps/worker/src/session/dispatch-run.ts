@@ -9,7 +9,7 @@ import type { ProviderSession } from '../provider/port.js';
 import { withoutSecrets } from '../provider/without-secrets.js';
 import { GrowthWatch } from '../workspace/disk/growth-watch.js';
 import { checkFileReferences } from '../workspace/file-references.js';
-import type { DispatchFolder } from '../workspace/owner-marker.js';
+import { type DispatchFolder, writtenPaths } from '../workspace/owner-marker.js';
 import { OwnerNotes } from '../workspace/owner-notes.js';
 import { removeFolder } from '../workspace/remove-folder.js';
 import { DispatchWork, type HandedEnd } from './dispatch-work.js';
@@ -145,7 +145,7 @@ export class DispatchRun implements JobRun {
       work,
       output: new OutputRoad(needs.farm, lease, this.log),
       usage: new UsageSum({ sinceEpoch: lease.epoch, account: prepared.account, prices: needs.accounts.prices }),
-      growth: await GrowthWatch.open({ paths: pathsOf(this.folder), mostBytes: needs.sessionDiskBytes }),
+      growth: await GrowthWatch.open({ paths: writtenPaths(this.folder), mostBytes: needs.sessionDiskBytes }),
     };
     try {
       return await this.workOn(ground);
@@ -329,9 +329,6 @@ export class DispatchRun implements JobRun {
     }, tellEveryMs).unref();
   }
 }
-
-/** Where a session writes. */
-const pathsOf = ({ path, work, isInPlace }: DispatchFolder): string[] => (isInPlace ? [path, work] : [path]);
 
 /** What the session was given and nobody else may see (H35). */
 function secretsIn({ settings, account }: Prepared): readonly string[] {

@@ -57,6 +57,10 @@ export interface DispatchFolder {
   readonly pack: string;
 }
 
+/** Where what runs in it writes. */
+export const writtenPaths = ({ path, work, isInPlace }: DispatchFolder): string[] =>
+  isInPlace ? [path, work] : [path];
+
 export function folderAt(path: string, inPlace?: string): DispatchFolder {
   return {
     path,

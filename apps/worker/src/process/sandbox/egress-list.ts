@@ -4,11 +4,19 @@ export interface Destination {
   readonly port: number;
 }
 
+/** Of an egress list, read. */
+interface Entry {
+  /** A name, `*.domain` or `*`. */
+  readonly host: string;
+  /** Undefined: those of the web. */
+  readonly port: number | undefined;
+}
+
 const webPorts = [80, 443];
 
 /** The hosts that a session may reach, by name: `host`, `host:port`, `*.domain`, `*`. */
 export class EgressList {
-  private readonly entries: readonly (Destination | { readonly host: string; readonly port: undefined })[];
+  private readonly entries: readonly Entry[];
 
   constructor(hosts: readonly string[]) {
     this.entries = hosts.map(entryOf);
@@ -16,10 +24,7 @@ export class EgressList {
 
   allows({ host, port }: Destination): boolean {
     const name = plainName(host);
-    return this.entries.some(
-      (entry) =>
-        isNamed(entry.host, name) && (entry.port === undefined ? webPorts.includes(port) : entry.port === port),
-    );
+    return this.entries.some((entry) => isNamed(entry.host, name) && isPortOf(entry, port));
   }
 }
 
@@ -32,10 +37,20 @@ export function destinationOf(authority: string | undefined, port?: number): Des
   return { host: plainName(host), port: number };
 }
 
-function entryOf(entry: string): { readonly host: string; readonly port: number | undefined } {
+/** All that the second entry lets through, the first does too. */
+export function covers(wide: string, narrow: string): boolean {
+  const [one, other] = [entryOf(wide), entryOf(narrow)];
+  if (!isNamed(one.host, other.host)) return false;
+  return one.port === other.port || (other.port !== undefined && isPortOf(one, other.port));
+}
+
+function entryOf(entry: string): Entry {
   const parts = /^(.*?)(?::(\d{1,5}))?$/.exec(entry);
   return { host: plainName(parts?.[1] ?? entry), port: parts?.[2] === undefined ? undefined : Number(parts[2]) };
 }
+
+const isPortOf = ({ port: own }: Entry, port: number): boolean =>
+  own === undefined ? webPorts.includes(port) : own === port;
 
 function isNamed(pattern: string, name: string): boolean {
   if (pattern === '*') return true;
