@@ -1,11 +1,13 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type RunningController, startController } from '../../apps/cli/src/farm/controller-process.js';
 import { type Services, startServices } from '../../apps/cli/src/services/services.js';
 import { percentile } from './longshore.js';
+import { machine } from './machine.js';
+import { say } from './say.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -76,9 +78,6 @@ const barsOf = ({ ready_ms, idle_mib }: Start) => [
   { bar: `idle ≤ ${bars.idle_mib} MB`, measured: `${idle_mib} MiB`, holds: idle_mib * 1.048576 <= bars.idle_mib },
 ];
 
-const machine = (): string =>
-  `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 1024 ** 3)} GiB`;
-
 function pageOf(report: {
   readonly machine: string;
   readonly first: Start;
@@ -101,10 +100,6 @@ ${report.bars.map(({ bar, measured, holds }) => `| ${bar} | ${measured} | ${hold
 |---|---|---|
 ${[row('first, with all migrations', report.first), ...report.starts.map((start, n) => row(String(n + 1), start))].join('\n')}
 `;
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
 
 await main();

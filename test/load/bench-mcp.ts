@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
@@ -7,6 +7,8 @@ import { serviceTokenCreate } from '#contracts';
 import { LocalFarm } from '../../apps/cli/src/farm/local-farm.js';
 import { legacy, modern } from '../support/mcp-messages.js';
 import { percentile } from './longshore.js';
+import { machine } from './machine.js';
+import { say } from './say.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -135,9 +137,6 @@ function ratioOf(rows: readonly Row[], clients: number): number {
   return Number((Math.min(of('mcp_2026'), of('mcp_2025')) / of('plain')).toFixed(2));
 }
 
-const machine = (): string =>
-  `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 1024 ** 3)} GiB`;
-
 function pageOf(rows: readonly Row[], ratios: Readonly<Record<'clients_1' | 'clients_20', number>>): string {
   return `# tools/call, measured
 
@@ -158,10 +157,6 @@ ${Object.entries(ratios)
 |---|---|---|---|---|---|
 ${rows.map((row) => `| ${row.clients} | ${row.road} | ${row.calls} | ${row.per_second} | ${row.p50_ms} | ${row.p99_ms} |`).join('\n')}
 `;
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
 
 await main();

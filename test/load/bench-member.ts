@@ -1,11 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { taskStart, workflowImport } from '#contracts';
 import { LocalFarm } from '../../apps/cli/src/farm/local-farm.js';
 import type { WorkerEvent } from '../../apps/cli/src/farm/worker-process.js';
 import { percentile } from './longshore.js';
+import { machine } from './machine.js';
+import { say } from './say.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -102,9 +104,6 @@ async function measure(farm: LocalFarm, rung: Row['rung']): Promise<readonly Row
   });
 }
 
-const machine = (): string =>
-  `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 1024 ** 3)} GiB`;
-
 function pageOf({
   rows,
   bars,
@@ -130,10 +129,6 @@ ${bars.map(({ bar: name, measured, holds }) => `| ${name} | ${measured.toFixed(2
 |---|---|---|---|---|---|
 ${rows.map(({ rung, operation, calls: count, p50_ms, p95_ms, p99_ms }) => `| ${rung} | ${operation} | ${count} | ${p50_ms} | ${p95_ms} | ${p99_ms} |`).join('\n')}
 `;
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
 
 await main();

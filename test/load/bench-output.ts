@@ -7,8 +7,10 @@ import { parseArgs } from 'node:util';
 import { commandRunGet, taskOverview, taskStart, workflowImport } from '#contracts';
 import { LocalFarm } from '../../apps/cli/src/farm/local-farm.js';
 import { percentile } from './longshore.js';
+import { machine } from './machine.js';
 import { ProcessWatch } from './process-watch.js';
-import { type Flow, type Followed, machine, pageOf, reportOf } from './report-output.js';
+import { type Flow, type Followed, pageOf, reportOf } from './report-output.js';
+import { say } from './say.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -182,9 +184,5 @@ function followedOf(name: string, { delays }: Ran): Followed {
 }
 
 const wait = (ms: number) => new Promise((go) => setTimeout(go, ms));
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
-}
 
 await main();

@@ -12,6 +12,7 @@ import { openHome } from '../../apps/worker/src/workspace/worker-home.js';
 import { Workspaces } from '../../apps/worker/src/workspace/workspaces.js';
 import { bundleCheckout, bundleFor, captureWorkspace, importBundle, openStore } from '../../libs/git/src/index.js';
 import { type Measured, pageOf, type Report, reportOf, type Skipped } from './report-workspace.js';
+import { say } from './say.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -27,7 +28,6 @@ const { values: options } = parseArgs({
 });
 const fileCount = Number(options.files);
 const rounds = Number(options.rounds);
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 const person = { name: 'Bench', email: 'bench@example.test' };
 const identity = {

@@ -1,4 +1,3 @@
-import { cpus, totalmem } from 'node:os';
 import type { ProcessSeen } from './process-watch.js';
 
 export interface Flow {
@@ -59,9 +58,6 @@ export function reportOf(run: Measured): Report {
   ];
   return { ...run, bars };
 }
-
-export const machine = (): string =>
-  `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 1024 ** 3)} GiB`;
 
 export function pageOf(report: Report): string {
   const row = (...cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;

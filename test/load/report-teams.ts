@@ -1,4 +1,5 @@
-import { cpus, loadavg, totalmem } from 'node:os';
+import { loadavg } from 'node:os';
+import { machine } from './machine.js';
 
 export interface OperationRow {
   readonly name: string;
@@ -41,7 +42,7 @@ ${workers} worker processes with ${slots} slots each, one controller, PostgreSQL
 and its part of one that all of its manager share, so that each of the ${waves} joins merges ${width} branches. Managers give their work away
 one after the other, so that a join is measured and not what the others do to the same cores; no lease waits for a slot.
 
-Machine: ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 1024 ** 3)} GiB, load ${load_before} before it began. The run took ${Math.round(seconds)} s, the Task ${Math.round(tree.seconds)} s.
+Machine: ${machine()}, load ${load_before} before it began. The run took ${Math.round(seconds)} s, the Task ${Math.round(tree.seconds)} s.
 
 | bar | measured | holds |
 |---|---|---|

@@ -1,4 +1,4 @@
-import { cpus, totalmem } from 'node:os';
+import { machine } from './machine.js';
 
 export interface Measured {
   readonly way: string;
@@ -99,13 +99,12 @@ const round = (value: number): number => Math.round(value * 1000) / 1000;
 /** The page that the command writes. Ratios first: numbers of one machine say nothing of another. */
 export function pageOf(report: Report, run: { readonly seconds: number }): string {
   const { rows, ratios, skipped, files } = report;
-  const [cpu] = cpus();
   return `# Benchmarks of workspaces
 
 Written by \`npm run bench:workspace\`; do not edit. A repository of ${files} files, all ways in turn (A-B-A-B) on the same disk but for
 \`reflink\`, which has a btrfs on a loop device; the median counts, times are milliseconds.
 
-Machine: ${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}.
+Machine: ${machine()}, ${process.platform} ${process.arch}.
 The run took ${Math.round(run.seconds)} s.
 
 ## What must hold

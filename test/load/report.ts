@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
 import { z } from 'zod';
+import { machine } from './machine.js';
 
 export interface Row {
   readonly system: string;
@@ -82,13 +82,12 @@ const versionOf = (name: string) =>
 /** The page that the command writes. Ratios first: numbers of one machine say nothing of another. */
 export function pageOf(report: Report, run: { readonly seconds: number; readonly postgres: string }): string {
   const { rows, latency, ratios } = report;
-  const [cpu] = cpus();
   return `# Benchmarks
 
 Written by \`npm run bench:jobs\`; do not edit. Ratios within one run are what counts: one PostgreSQL with fsync on, systems in turn
 (A-B-A-B), the driver on the same machine.
 
-Machine: ${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}.
+Machine: ${machine()}, ${process.platform} ${process.arch}.
 Versions: Node ${process.versions.node}, PostgreSQL ${run.postgres}, pg-boss ${versionOf('pg-boss')}, graphile-worker ${versionOf('graphile-worker')}, bullmq ${versionOf('bullmq')}.
 The run took ${Math.round(run.seconds)} s.
 
