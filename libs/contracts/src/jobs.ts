@@ -350,10 +350,10 @@ export const jobSubmit = contract({
   positional: ['kind'],
 });
 
-/** What a Dispatch's worker needs to begin; the prompt itself comes by GET with the job token. */
 /** A folder of the machine that is worked in as it is, in place of a workspace of the job's own (H27). */
 const InPlace = z.strictObject({ path: z.string() });
 
+/** What a Dispatch's worker needs to begin; the prompt itself comes by GET with the job token. */
 export const DispatchPayload = z.strictObject({
   task_id: z.string(),
   member_id: z.string(),

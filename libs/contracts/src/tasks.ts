@@ -195,8 +195,6 @@ export const Attention = z.strictObject({
     'policy_refused',
     'account_paused',
     'push_approval',
-    /** The policy became narrower than the team. */
-    'policy_refused',
   ]),
   summary: outsideText(z.string()),
 });
