@@ -71,8 +71,7 @@ async function settle(
       leaving: { startAttempts },
     };
   }
-  if (!kind)
-    return { next: afterTry(job, note, failure.retryable && !exhausted), leaving: { tries: 1, startAttempts } };
+  if (!kind) return { next: afterTry(job, note, failure.retryable && !exhausted), leaving: { startAttempts } };
   return { next: await kind.onFail(tx, job, { ...failure, worker, exhausted }), leaving: { startAttempts } };
 }
 

@@ -9,7 +9,6 @@ import { leaseSql } from './sql/lease.js';
 export interface Leaving {
   /** How the lease ended, if there was one. */
   readonly how: 'failed' | 'lost' | 'requeued' | 'closed' | 'cancelled' | null;
-  readonly tries?: number;
   readonly startAttempts?: number;
   readonly exclude?: string;
   /** For the same call again: its digest and what it is answered. */
@@ -40,7 +39,7 @@ export async function leave(
     after_ms: afterMs,
     note: next.note ?? null,
     how: leaving.how,
-    tries: leaving.tries ?? (next.spent ? 1 : 0),
+    tries: next.spent ? 1 : 0,
     start_attempts: leaving.startAttempts ?? 0,
     exclude: leaving.exclude ?? null,
     hash: leaving.hash ?? null,
@@ -66,7 +65,7 @@ export function backoffMs(failures: number): number {
 /** What a failed try of a plain kind leads to (A12.14, P8: lost leases count as tries). */
 export function afterTry(job: JobRow, note: string, retryable = true): Next {
   const tries = job.tries + 1;
-  if (!retryable) return { next: 'dead', note };
-  if (tries >= limits.tries) return { next: 'dead', note: `${note}; ${tries} tries` };
-  return { next: 'queue', afterMs: backoffMs(tries), note };
+  if (!retryable) return { next: 'dead', note, spent: true };
+  if (tries >= limits.tries) return { next: 'dead', note: `${note}; ${tries} tries`, spent: true };
+  return { next: 'queue', afterMs: backoffMs(tries), note, spent: true };
 }

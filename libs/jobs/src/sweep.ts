@@ -77,5 +77,5 @@ async function settle(
   }
   if (kind) return { next: await kind.onLeaseLost(tx, job, job.due) };
   const next = afterTry(job, job.due === 'silent' ? 'silent for too long' : 'lease lost');
-  return { next: next.next === 'queue' ? { ...next, afterMs: 0 } : next, tries: 1 };
+  return { next: next.next === 'queue' ? { ...next, afterMs: 0 } : next };
 }
