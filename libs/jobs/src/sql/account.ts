@@ -1,6 +1,7 @@
 import { statement } from '#store';
 import type { JobRow } from '../job.js';
 import type { AccountState } from '../queue.js';
+import { restoringClasses } from './classes.js';
 
 /** Accounts that are limited or paused, or that something runs on. */
 const accounts = statement<AccountState>(
@@ -46,10 +47,7 @@ const useAccount = statement<JobRow>(
   with moved as (
     update job set account = $account, limits = $limits, class = $class, payload = $payload::jsonb
     where id = $job_id and state in ('queued', 'held') returning *
-  ), class as (
-    insert into job_class (class, kind, pool, labels, account, limits)
-    select class, kind, pool, labels, account, limits from moved where state = 'queued' on conflict do nothing
-  )
+  ), ${restoringClasses("moved where state = 'queued'")}
   select * from moved`,
 );
 

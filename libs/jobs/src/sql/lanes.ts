@@ -1,5 +1,6 @@
 import { statement } from '#store';
 import type { JobRow } from '../job.js';
+import { restoringClasses } from './classes.js';
 
 /**
  * Lanes of a scope. They are counted from rows, so that there is no counter to drift, by an index that holds only what is queued
@@ -27,10 +28,7 @@ const admit = statement<JobRow>(
       order by priority desc, available_at, seq limit greatest($lanes::int - ${lanesUsed}, 0)
     ))
     returning *
-  ), class as (
-    insert into job_class (class, kind, pool, labels, account, limits)
-    select distinct class, kind, pool, labels, account, limits from admitted on conflict do nothing
-  )
+  ), ${restoringClasses('admitted')}
   select * from admitted`,
 );
 

@@ -1,6 +1,7 @@
 import type { JobPhase } from '#contracts';
 import { statement } from '#store';
 import type { JobRow, SignalOutcome } from '../job.js';
+import { restoringClasses } from './classes.js';
 
 /**
  * The fence of every write under a lease. It stands in statements that never wait (`skip locked`), or that come after the job's
@@ -128,11 +129,7 @@ const leave = statement<JobRow>(
   ), ended as (
     update lease l set ended_at = (select farm_now()), ended_how = $how, ended_hash = $hash, answer = $answer
     from gone where $how::text is not null and l.job = gone.id and l.epoch = gone.epoch and l.ended_at is null
-  ), class as (
-    insert into job_class (class, kind, pool, labels, account, limits)
-    select class, kind, pool, labels, account, limits from gone where gone.state = 'queued'
-    on conflict do nothing
-  )
+  ), ${restoringClasses("gone where state = 'queued'")}
   select * from gone`,
 );
 

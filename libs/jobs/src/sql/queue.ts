@@ -1,6 +1,7 @@
 import { statement } from '#store';
 import type { JobRow } from '../job.js';
 import type { PastLease } from '../queue.js';
+import { restoringClasses } from './classes.js';
 import { awaiting, lanesUsed, waitingForLane } from './lanes.js';
 
 /**
@@ -82,10 +83,7 @@ const release = statement<JobRow>(
     update job set state = 'queued', available_at = (select farm_now()), awaits_lane = kind = any($laned::text[]),
       note = case when kind = any($laned::text[]) then ${waitingForLane} end
     where scope = $scope and state = 'held' returning *
-  ), class as (
-    insert into job_class (class, kind, pool, labels, account, limits)
-    select distinct class, kind, pool, labels, account, limits from freed on conflict do nothing
-  )
+  ), ${restoringClasses('freed')}
   select * from freed`,
 );
 
@@ -102,10 +100,7 @@ const releaseJobs = statement<JobRow>(
     select id from job where id = any($jobs::uuid[]) and state = 'held' and scope is null for update skip locked
   ), freed as (
     update job j set state = 'queued', available_at = (select farm_now()), note = null from found where j.id = found.id returning j.*
-  ), class as (
-    insert into job_class (class, kind, pool, labels, account, limits)
-    select distinct class, kind, pool, labels, account, limits from freed on conflict do nothing
-  )
+  ), ${restoringClasses('freed')}
   select * from freed`,
 );
 
@@ -124,10 +119,7 @@ const revive = statement<JobRow>(
       available_at = (select farm_now()), awaits_lane = kind = any($laned::text[]),
       note = case when kind = any($laned::text[]) then ${waitingForLane} end
     where id = $job_id returning *
-  ), class as (
-    insert into job_class (class, kind, pool, labels, account, limits)
-    select class, kind, pool, labels, account, limits from alive on conflict do nothing
-  )
+  ), ${restoringClasses('alive')}
   select * from alive`,
 );
 
