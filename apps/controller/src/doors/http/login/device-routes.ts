@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { errorCodes, FarmError, loginPaths } from '#contracts';
+import { FarmError, loginPaths } from '#contracts';
 import type { BrowserSession, Identity } from '#gate';
-import { pageHeaders } from '../page.js';
-import { refusalOf } from '../problem.js';
+import { answerErrorsByPage, showPage } from '../show-page.js';
 import { type LoginDoor, sessionOf } from './auth-routes.js';
 import { requireOwnPage, requireToken } from './own-page.js';
 import { type LoginPlace, logInByPage, loginFields, showLogin } from './page-login.js';
@@ -25,12 +24,7 @@ export interface PageDoor extends LoginDoor {
 
 /** The page where a person lets a command line in. Looking changes nothing; a form decides, and says where it stands. */
 export function deviceRoutes(scope: FastifyInstance, { identity, publicUrl, logIn: check, onFault }: PageDoor): void {
-  scope.setErrorHandler((error, _request, reply) => {
-    const failure = refusalOf(error);
-    if (failure.code === 'internal') onFault(failure);
-    if (failure.retryAfterMs !== undefined) reply.header('retry-after', Math.ceil(failure.retryAfterMs / 1000));
-    return show(reply, refusedPage(failure.detail), errorCodes[failure.code].status);
-  });
+  answerErrorsByPage(scope, onFault, refusedPage);
 
   scope.get(loginPaths.device, async (request, reply) => {
     const { user_code } = Query.parse(request.query);
@@ -60,21 +54,21 @@ export function deviceRoutes(scope: FastifyInstance, { identity, publicUrl, logI
 async function decide(reply: FastifyReply, identity: Identity, session: BrowserSession, form: Form) {
   const approved = form.action === 'approve';
   if (await identity.people.devices.decide(form.user_code, session, approved))
-    return show(reply, donePage(approved ? 'The command line is let in.' : 'The command line is not let in.'));
-  return show(reply, refusedPage('This code is unknown, decided or too old.'), 404);
+    return showPage(reply, donePage(approved ? 'The command line is let in.' : 'The command line is not let in.'));
+  return showPage(reply, refusedPage('This code is unknown, decided or too old.'), 404);
 }
 
 async function showCode(reply: FastifyReply, identity: Identity, session: BrowserSession, code: string) {
   const { person, csrfToken: csrf } = session;
-  if (code === '') return show(reply, codePage({ csrf, userCode: '', person: person.name }));
+  if (code === '') return showPage(reply, codePage({ csrf, userCode: '', person: person.name }));
   const waiting = await identity.people.devices.look(code, session);
   if (!waiting) {
     const note = 'This code is unknown, decided or too old.';
-    return show(reply, codePage({ csrf, userCode: code, person: person.name, note }), 404);
+    return showPage(reply, codePage({ csrf, userCode: code, person: person.name, note }), 404);
   }
   const minutes = Math.floor((Date.now() - waiting.created_at.getTime()) / 60_000);
   const { client, address } = waiting;
-  return show(
+  return showPage(
     reply,
     approvalPage({
       csrf,
@@ -91,8 +85,4 @@ async function showCode(reply: FastifyReply, identity: Identity, session: Browse
 function placeOf(code: string): LoginPlace {
   const next = `${loginPaths.device}?${new URLSearchParams({ user_code: code })}`;
   return { action: loginPaths.device, kept: { user_code: code }, next };
-}
-
-function show(reply: FastifyReply, text: string, status = 200): FastifyReply {
-  return reply.code(status).headers(pageHeaders).send(text);
 }

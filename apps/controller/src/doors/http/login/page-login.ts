@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { errorCodes, LoginRequest } from '#contracts';
 import type { Identity } from '#gate';
-import { pageHeaders } from '../page.js';
 import { refusalOf } from '../problem.js';
+import { showPage } from '../show-page.js';
 import { clientOf, endSession } from './auth-routes.js';
 import type { LogIn } from './counted-login.js';
 import { requireToken } from './own-page.js';
@@ -87,7 +87,7 @@ export function showLogin(
   const secret = known !== undefined && /^[\w-]{43}$/.test(known) ? known : randomBytes(32).toString('base64url');
   setFormCookie(reply, identity, secret);
   const csrf = formToken(identity, secret);
-  return reply.code(status).headers(pageHeaders).send(loginPage({ csrf, action, kept, name, choosing, note }));
+  return showPage(reply, loginPage({ csrf, action, kept, name, choosing, note }), status);
 }
 
 /** What a form before the login carries: no other browser's form has it, and no other site can read it. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { errorCodes, FarmError, humanRequestAnswerLink, LinkTicket, limits, requestLinkPath } from '#contracts';
+import { FarmError, humanRequestAnswerLink, LinkTicket, limits, requestLinkPath } from '#contracts';
 import type { BrowserSession, Gate, GateCall, SystemPrincipal } from '#gate';
 import type { Database } from '#store';
 import type { LinkLook, Teams } from '#teams';
@@ -12,6 +12,7 @@ import { requireOwnPage, requireToken } from '../login/own-page.js';
 import { type LoginPlace, logInByPage, loginFields, showLogin } from '../login/page-login.js';
 import { pageHeaders } from '../page.js';
 import { refusalOf } from '../problem.js';
+import { answerErrorsByPage, showPage } from '../show-page.js';
 import { answeredPage, answerPage, closedPage } from './link-page.js';
 import { type Fields, readAnswer } from './read-answer.js';
 
@@ -47,19 +48,14 @@ const Form = z.looseObject({ action: z.enum(['login', 'answer']), ...loginFields
 export function linkRoutes(scope: FastifyInstance, door: LinkDoor): void {
   const { identity, publicUrl, logIn: check, onFault } = door;
   scope.addHook('onSend', async (_request, reply) => void reply.headers(linkHeaders));
-  scope.setErrorHandler((error, _request, reply) => {
-    const failure = refusalOf(error);
-    if (failure.code === 'internal') onFault(failure);
-    if (failure.retryAfterMs !== undefined) reply.header('retry-after', Math.ceil(failure.retryAfterMs / 1000));
-    return show(reply, closedPage(failure.detail), errorCodes[failure.code].status);
-  });
+  answerErrorsByPage(scope, onFault, closedPage);
 
   scope.get<Link>(`${requestLinkPath}/:ticket`, async (request, reply) => {
     const look = await lookAt(door, request.params.ticket);
     if (look.state !== 'open') return showClosed(reply, look.state);
     const session = await sessionFor(door, look, request);
     if (session === 'needed') return showLogin(request, reply, identity, placeOf(request));
-    return show(reply, answerPage({ look, given: {}, ...answering(session) }));
+    return showPage(reply, answerPage({ look, given: {}, ...answering(session) }));
   });
 
   scope.post<Link>(`${requestLinkPath}/:ticket`, async (request, reply) => {
@@ -108,12 +104,12 @@ async function answer(
       },
       signal: goneSignal(reply),
     });
-    return show(reply, answeredPage(humanRequestAnswerLink.output.parse(result).continuation_pending));
+    return showPage(reply, answeredPage(humanRequestAnswerLink.output.parse(result).continuation_pending));
   } catch (error) {
     const failure = refusalOf(error);
     if (failure.code !== 'invalid_input') throw error;
     const note = 'Answer each of them, in a way that it takes. Nothing was sent.';
-    return show(reply, answerPage({ look, given: fields, note, ...answering(session) }), 422);
+    return showPage(reply, answerPage({ look, given: fields, note, ...answering(session) }), 422);
   }
 }
 
@@ -150,9 +146,5 @@ const closed = {
 
 function showClosed(reply: FastifyReply, state: keyof typeof closed): FastifyReply {
   const [status, text] = closed[state];
-  return show(reply, closedPage(text), status);
-}
-
-function show(reply: FastifyReply, text: string, status = 200): FastifyReply {
-  return reply.code(status).send(text);
+  return showPage(reply, closedPage(text), status);
 }
