@@ -10,9 +10,8 @@ import {
   policyShow,
   startCommandRun,
   status,
-  TaskView,
   taskControl,
-  taskGet,
+  taskOverview,
   taskStart,
   workflowImport,
 } from '#contracts';
@@ -176,7 +175,7 @@ describe('the policy', () => {
     await setPolicy({ providers: ['claude'] });
     const { id: job_id, epoch, lease_id } = lease;
     await worker.call(jobComplete, { job_id, epoch, lease_id, ended: 'drained', result: {} });
-    const look = async () => TaskView.parse(await farm.admin.call(taskGet, { task_id }));
+    const look = () => farm.admin.call(taskOverview, { task_id });
     const stopped = await look();
     expect(stopped.attention).toMatchObject([{ kind: 'policy_refused' }]);
 

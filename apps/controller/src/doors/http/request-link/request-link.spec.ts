@@ -10,8 +10,7 @@ import {
   jobComplete,
   type LeasedJob,
   openHumanRequest,
-  TaskView,
-  taskGet,
+  taskOverview,
   taskStart,
   webhookAdd,
   webhookList,
@@ -97,8 +96,7 @@ async function asked(request: Question = input): Promise<Asked> {
   };
 }
 
-const requestOf = async (task_id: string) =>
-  TaskView.parse(await farm.admin.call(taskGet, { task_id })).human_requests[0];
+const requestOf = async (task_id: string) => (await farm.admin.call(taskOverview, { task_id })).human_requests[0];
 const statusOf = async (task_id: string) => (await requestOf(task_id))?.status;
 const say = (browser: Browser, page: Answer, path: string, fields: Readonly<Record<string, string>>, extra = {}) =>
   browser.submit(page, { action: 'answer', ...fields }, extra, path);
