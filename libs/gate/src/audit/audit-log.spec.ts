@@ -297,6 +297,8 @@ describe('the list of the audit', () => {
     expect(await found({ actor: 'ada' })).toEqual(['one']);
     expect(await found({ agent: 'north' })).toEqual(['two']);
     expect(await found({ actor: 'p_gone1234' })).toEqual([]);
+    await byHand(`update audit set actor = 'request-link' where seq = 5`);
+    expect(await found({ actor: 'request-link' })).toEqual(['five']);
     await expect(found({ actor: 'adam' })).rejects.toMatchObject({ code: 'not_found' });
     expect((await log.list(database, { limit: 9, actor: 'ada' })).rows).toMatchObject([{ actor_name: 'ada' }]);
     expect(await found({ until: '2020-01-01T00:00:00Z' })).toEqual([]);

@@ -100,8 +100,12 @@ export const auditSql = {
      order by a.seq limit $limit`,
   ),
 
-  /** Whoever has this id or name; machines may share a name. */
-  whoIs: statement<{ id: string }>('audit.who_is', 'select id from principal where id = $who or name = $who'),
+  /** Whoever has this id or name; machines may share a name. Parts of the farm act, too, and are nobody's rows. */
+  whoIs: statement<{ id: string }>(
+    'audit.who_is',
+    `select id from principal where id = $who or name = $who
+     union select $who::text where exists (select from audit where actor = $who)`,
+  ),
 
   /** Newest first. */
   list: statement<AuditedRow>(
