@@ -7,7 +7,7 @@ import type { CommandRunRow, TaskRow } from '../rows.js';
 import { awaitFolder } from '../snapshot/in-place.js';
 import { commandRunSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
-import { lockTask, lockTaskOnly } from '../task/lock-task.js';
+import { lockScope, lockTask } from '../task/lock-task.js';
 import { endRun, type RunEnd } from './end-run.js';
 
 /**
@@ -18,10 +18,7 @@ export function commandRunKind(parts: TeamParts): Kind {
   return {
     name: 'command_run',
     once: true,
-
-    async lockScope(tx, scope) {
-      if (scope !== null) await lockTaskOnly(tx, scope);
-    },
+    lockScope,
 
     async prepare(job, end) {
       return job.state === 'leased' ? prepareRun(parts, job, end) : undefined;

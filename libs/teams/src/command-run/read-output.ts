@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
 import { type commandRunOutputRead, FarmError, type InputOf, type OutputOf, utf8Length } from '#contracts';
 import type { TeamParts } from '../parts.js';
@@ -89,7 +90,7 @@ async function showPage(
   limit: number,
 ): Promise<Shown> {
   const span = await outputSpan(objects, { job: run.id, epoch: from.epoch }, from, limit);
-  const bytes = Buffer.concat([Buffer.from(from.carry, 'base64'), await readAll(readSpan(objects, span))]);
+  const bytes = Buffer.concat([Buffer.from(from.carry, 'base64'), await buffer(readSpan(objects, span))]);
   const read = from.read + span.bytes;
   const isBounded = !span.isLast;
   if (span.isLast && run.ended_at !== null)
@@ -98,12 +99,6 @@ async function showPage(
   const { text, state } = sanitizeOutput(bytes.subarray(0, whole).toString(), from.state);
   const carry = bytes.subarray(whole).toString('base64');
   return { text, next: { ...from, ...span.next, read, carry, state }, isBounded, read: undefined };
-}
-
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 /** How many bytes at the end begin a character of UTF-8 and do not end it. */

@@ -7,7 +7,7 @@ import { awaitFolder } from '../snapshot/in-place.js';
 import { assignmentSql, rescueSql } from '../sql/teams.js';
 import { hearSteer } from '../steer/hear-steer.js';
 import { record } from '../task/events.js';
-import { lockTaskOnly } from '../task/lock-task.js';
+import { lockScope } from '../task/lock-task.js';
 import { keepBudget } from '../usage/keep-budget.js';
 import { recordUsage } from '../usage/record-usage.js';
 import { completeDispatch, countRecovery, readStanding } from './complete-dispatch.js';
@@ -20,10 +20,7 @@ export function dispatchKind(parts: TeamParts): Kind {
   return {
     name: 'dispatch',
     lanes: limits.lanesPerTask,
-
-    async lockScope(tx, scope) {
-      if (scope !== null) await lockTaskOnly(tx, scope);
-    },
+    lockScope,
 
     prepare: (job, end) => prepareEnd(parts, job, end),
 

@@ -2,11 +2,12 @@ import { FarmError, type humanRequestRespond, type InputOf, type OutputOf, type 
 import type { Queries, Transaction } from '#store';
 import type { Actor } from '../api.js';
 import type { TeamParts } from '../parts.js';
-import { type HumanRequestRow, humanRequestSql } from '../sql/human-request.js';
+import type { HumanRequestRow } from '../sql/human-request.js';
 import { lockTask } from '../task/lock-task.js';
 import { checkResponses } from './check-responses.js';
 import { requestAction } from './request-actions.js';
 import { resolveRequest } from './resolve-request.js';
+import { findRequest } from './view-requests.js';
 
 type Input = InputOf<typeof humanRequestRespond>;
 
@@ -42,12 +43,7 @@ export async function previewResponse(tx: Queries, input: Input): Promise<Previe
 }
 
 async function offered(queries: Queries, { task_id, request_id, action_id, input }: Input): Promise<HumanRequestRow> {
-  const request = await queries.first(humanRequestSql.read, { id: request_id });
-  if (request?.task !== task_id) {
-    throw new FarmError('not_found', 'This Task has no such request.', {
-      hint: '`longshore task get` shows what its members ask.',
-    });
-  }
+  const request = await findRequest(queries, task_id, request_id);
   if (requestAction(request, input.kind) !== action_id) throw movedOn();
   return request;
 }

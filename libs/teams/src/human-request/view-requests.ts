@@ -21,7 +21,9 @@ export async function viewRequests(
 export async function findRequest(queries: Queries, task: string, id: string): Promise<HumanRequestRow> {
   const row = await queries.first(humanRequestSql.read, { id });
   if (row?.task === task) return row;
-  throw new FarmError('not_found', 'There is no such request in this Task.');
+  throw new FarmError('not_found', 'This Task has no such request.', {
+    hint: '`longshore task get` shows what its members ask.',
+  });
 }
 
 /** One request, whole. */

@@ -15,7 +15,7 @@ import { teamWorkSql } from '../sql/team-work.js';
 import { assignmentSql, commandRunSql, dispatchSql, rescueSql, sourceSql, taskSql } from '../sql/teams.js';
 import { branchOf } from '../task/branch.js';
 import { sourceName, storeOf } from '../task/task-store.js';
-import { liveLease } from './live-lease.js';
+import { liveLease, requireLive } from './live-lease.js';
 import type { FileToSend, LeaseShown, Roads } from './roads.js';
 import { takeOutput } from './take-output.js';
 
@@ -42,7 +42,7 @@ export function openRoads(parts: TeamParts): Roads {
     },
 
     async team(lease) {
-      if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
+      await requireLive(parts, lease);
       const dispatch = await parts.database.first(dispatchSql.read, { id: lease.job });
       if (!dispatch) throw new FarmError('not_available');
       const { task, assignment, base } = dispatch;
@@ -60,7 +60,7 @@ export function openRoads(parts: TeamParts): Roads {
     },
 
     async commandOutput(lease, from) {
-      if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
+      await requireLive(parts, lease);
       const run = await parts.database.first(commandRunSql.before, { dispatch: lease.job });
       if (!run) throw new FarmError('not_available');
       return sendOutput(parts, run, from);
@@ -93,7 +93,7 @@ interface HeldWork {
 
 /** What a lease may read: its own Dispatch or Command Run, and nothing else of any Task (H29). */
 async function heldWork(parts: TeamParts, lease: LeaseShown): Promise<HeldWork> {
-  if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
+  await requireLive(parts, lease);
   const dispatch = await parts.database.first(dispatchSql.given, { id: lease.job });
   if (dispatch) return { ...dispatch, request: DispatchRequest.parse(dispatch.request) };
   const run = await parts.database.first(commandRunSql.read, { id: lease.job });

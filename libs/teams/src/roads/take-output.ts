@@ -4,7 +4,7 @@ import { FarmError, limits } from '#contracts';
 import { outputSegment } from '../command-run/output-segments.js';
 import type { TeamParts } from '../parts.js';
 import { outputSql } from '../sql/output.js';
-import { liveLease } from './live-lease.js';
+import { requireLive } from './live-lease.js';
 import type { LeaseShown } from './roads.js';
 
 /**
@@ -16,8 +16,7 @@ import type { LeaseShown } from './roads.js';
 export async function takeOutput(parts: TeamParts, lease: LeaseShown, segment: number, body: Readable): Promise<void> {
   if (!Number.isSafeInteger(segment) || segment < 0 || segment >= limits.outputSegments)
     throw new FarmError('too_large', `A job stores at most ${limits.outputSegments} segments of output.`);
-  const job = await liveLease(parts, lease);
-  if (!job) throw new FarmError('stale_lease');
+  const job = await requireLive(parts, lease);
   if (job.kind !== 'dispatch' && job.kind !== 'command_run') throw new FarmError('not_available');
   const name = outputSegment(lease.job, lease.epoch, segment);
   const put = await parts.objects.put(name, Readable.from(whileHeld(parts, lease, body)), {
@@ -35,7 +34,7 @@ async function* whileHeld(parts: TeamParts, lease: LeaseShown, body: Readable): 
     bytes += piece.length;
     yield piece;
   }
-  if (!(await liveLease(parts, lease))) throw new FarmError('stale_lease');
+  await requireLive(parts, lease);
   await count(parts, lease, bytes);
 }
 

@@ -7,7 +7,7 @@ import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { tellWrongFiles, wrongFiles } from '../source/require-files.js';
 import { rescueSql, taskSql } from '../sql/teams.js';
-import { lockTask, lockTaskOnly } from '../task/lock-task.js';
+import { lockScope, lockTask } from '../task/lock-task.js';
 import { openTeam } from '../task/open-team.js';
 import { storeOf } from '../task/task-store.js';
 import { awaitFolder } from './in-place.js';
@@ -16,10 +16,7 @@ import { awaitFolder } from './in-place.js';
 export function snapshotKind(parts: TeamParts): Kind {
   return {
     name: 'snapshot',
-
-    async lockScope(tx, scope) {
-      if (scope !== null) await lockTaskOnly(tx, scope);
-    },
+    lockScope,
 
     prepare: (job, end) => (job.state === 'leased' ? prepareSnapshot(parts, job, end) : Promise.resolve(undefined)),
 

@@ -15,6 +15,11 @@ export async function lockTaskOnly(tx: Transaction, task: string): Promise<void>
   if (!(await tx.first(taskSql.lockOnly, { task }))) throw noSuchTask();
 }
 
+/** Of the jobs of a Task: their scope is its id. @throws not_found */
+export async function lockScope(tx: Transaction, scope: string | null): Promise<void> {
+  if (scope !== null) await lockTaskOnly(tx, scope);
+}
+
 function noSuchTask(): FarmError {
   return new FarmError('not_found', 'There is no such Task.');
 }

@@ -3,6 +3,7 @@ import { emptyBase, importBundle } from '#git';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
 import { askForSnapshot } from '../snapshot/ask-for-snapshot.js';
+import { soonest } from '../soonest.js';
 import { pointedNotes } from '../source/check-repository.js';
 import { tellWrongFiles, wrongFiles } from '../source/require-files.js';
 import { type TakenSource, takeRepository } from '../source/take-repository.js';
@@ -68,13 +69,6 @@ export class TaskPreparation {
       else this.troubles.push(error);
     }
   }
-}
-
-async function soonest(work: Promise<unknown>, atMostMs: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, atMostMs);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }
 
 /** False: another controller is at it, or there is nothing left to do. */

@@ -2,6 +2,7 @@ import { FarmError, type LeasedJob, limits, newId } from '#contracts';
 import { controllerPool, type LeaseFence } from '#jobs';
 import { ticketOf } from '../human-request/request-link.js';
 import type { TeamParts } from '../parts.js';
+import { soonest } from '../soonest.js';
 import { type OutgoingRow, webhookSql } from '../sql/webhook.js';
 import { secretPlace } from './add-webhook.js';
 import { bodyOf, webhookJob } from './message.js';
@@ -129,11 +130,4 @@ export class WebhookCourier {
 
 function isLost(error: unknown): boolean {
   return error instanceof FarmError && error.code === 'stale_lease';
-}
-
-async function soonest(work: Promise<unknown>, atMostMs: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, atMostMs);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }
