@@ -7,12 +7,12 @@ import { z } from 'zod';
 export const SanitizerState = z.enum(['t', 'r', 'e', 'i', 'c', 's', 'x']);
 export type SanitizerState = z.output<typeof SanitizerState>;
 
-/** ALM, LRM, RLM, embeddings, overrides and isolates: a line would show something else than it holds. */
-const bidirectional = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
-
-/** Whatever `steps` does not show as it stands is one of these, or follows one. */
+/**
+ * Control characters but TAB and LF, and what turns the reading order round (ALM, LRM, RLM, embeddings, overrides and isolates): a
+ * line would show something else than it holds. Whatever `steps` does not show as it stands is one of these, or follows one.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that a terminal obeys
-const mayHide = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+const unshown = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 interface Step {
   readonly shown: string;
@@ -29,7 +29,7 @@ export function sanitizeOutput(
   from: SanitizerState,
 ): { readonly text: string; readonly state: SanitizerState } {
   // most of what commands say needs no look at each character
-  if (from === 't' && !mayHide.test(text)) return { text, state: 't' };
+  if (from === 't' && !unshown.test(text)) return { text, state: 't' };
   const shown: string[] = [];
   let state = from;
   for (const character of text) {
@@ -70,7 +70,7 @@ function inText(character: string): Step {
   if (character === '\x1b') return hide('e');
   if (character === '\x9b') return hide('c');
   if ('\x90\x98\x9d\x9e\x9f'.includes(character)) return hide('s');
-  if (character < ' ' || isBetween(character, '\x7f', '\x9f') || bidirectional.test(character)) return hide('t');
+  if (unshown.test(character)) return hide('t');
   return { shown: character, state: 't' };
 }
 
