@@ -3,9 +3,9 @@ import type { Transaction } from '#store';
 import { isolationOf, labelsOf } from '../dispatch/open-dispatch.js';
 import { taskDirectory } from '../dispatch/picture.js';
 import type { Standing } from '../handover/handover-rule.js';
+import { inPlaceOf, limitsOf } from '../in-place/in-place.js';
 import type { TeamParts } from '../parts.js';
 import type { CommandRunRow } from '../rows.js';
-import { inPlaceOf, limitsOf } from '../snapshot/in-place.js';
 import { commandRunSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 

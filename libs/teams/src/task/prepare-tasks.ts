@@ -1,8 +1,8 @@
 import { FarmError, limits } from '#contracts';
 import { emptyBase, importBundle } from '#git';
+import { askForSnapshot } from '../in-place/ask-for-snapshot.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow } from '../rows.js';
-import { askForSnapshot } from '../snapshot/ask-for-snapshot.js';
 import { soonest } from '../soonest.js';
 import { pointedNotes } from '../source/check-repository.js';
 import { tellWrongFiles, wrongFiles } from '../source/require-files.js';
