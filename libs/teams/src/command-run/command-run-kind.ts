@@ -60,11 +60,7 @@ export function commandRunKind(parts: TeamParts): Kind {
       });
     },
 
-    /** No pause is told to a command: what has not begun waits for Resume all the same, but for the farm's own (D8). */
-    async waitsForScope(tx, job) {
-      const { task, run } = await readRun(tx, job);
-      return task.status === 'paused' && run.purpose === 'member';
-    },
+    waitsForScope: async (tx, job) => waitsForResume(await readRun(tx, job)),
 
     async onLeaseLost(tx, job) {
       const found = await readRun(tx, job);
@@ -114,6 +110,14 @@ async function readRun(tx: Transaction, job: Pick<JobRow, 'id' | 'scope'>): Prom
   return { task, run };
 }
 
+/**
+ * D8: no pause is told to a command, and what has not begun waits for Resume all the same; but for the farm's own, which spends
+ * nothing of the team.
+ */
+function waitsForResume({ task, run }: Found): boolean {
+  return task.status === 'paused' && run.purpose === 'member';
+}
+
 const whileItRan = 'Its machine was lost while it ran.';
 
 interface PreparedRun {
@@ -144,9 +148,7 @@ async function again(
 ): Promise<Next> {
   const most = limits.commandLaunches;
   const mayGoOn = retryable && (!counts || (await tx.first(commandRunSql.countLoss, { id: found.run.id, most })));
-  // D8: a member's waits for Resume; a verification spends nothing of the team.
-  if (mayGoOn && found.task.status === 'paused' && found.run.purpose === 'member')
-    return { next: 'hold', note: detail };
+  if (mayGoOn && waitsForResume(found)) return { next: 'hold', note: detail };
   if (mayGoOn) return { next: 'queue', afterMs: limits.beatRetryMs, note: detail };
   await endRun(parts, tx, found, { state: 'failed', failureCode: 'command_launch_failed', detail });
   return { next: 'done', note: 'launch failed' };

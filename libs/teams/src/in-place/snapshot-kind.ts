@@ -45,8 +45,6 @@ export function snapshotKind(parts: TeamParts): Kind {
     },
 
     async onCancelled() {},
-
-    async onRequeue() {},
   };
 }
 

@@ -1,5 +1,4 @@
 import type { Budget, MemberProvider, Policy, WorkflowMember } from '#contracts';
-
 import type { Grants } from '../rows.js';
 
 type Sandbox = NonNullable<MemberProvider['sandbox']>;

@@ -4,7 +4,7 @@ import type { PreparedView } from '../api.js';
 import { findRequest, viewRequest } from '../human-request/view-requests.js';
 import type { TeamParts } from '../parts.js';
 import type { TaskRow, TeamMemberRow } from '../rows.js';
-import { assignmentSql, dispatchSql, taskSql, teamSql } from '../sql/teams.js';
+import { assignmentSql, dispatchSql, taskSql } from '../sql/teams.js';
 import { readUsage } from '../usage/read-usage.js';
 import { activitiesOf, activitySeq, toldTypes } from './activities.js';
 import { readStandings } from './member-state.js';
@@ -105,8 +105,4 @@ async function readActivity(tx: Queries, { activity_id }: Of<'activity'>, { task
   const [activity] = fact === undefined ? [] : activitiesOf(task.id, [fact], name);
   if (activity) return activity;
   throw new FarmError('not_found', 'The Task has no such activity.');
-}
-
-export async function teamOf(tx: Queries, task: TaskRow): Promise<readonly TeamMemberRow[]> {
-  return task.team_revision === null ? [] : tx.all(teamSql.members, { revision: task.team_revision });
 }

@@ -17,14 +17,14 @@ import { setupFailedText } from '../dispatch/note-setup.js';
 import { viewRequests } from '../human-request/view-requests.js';
 import type { TeamParts } from '../parts.js';
 import type { AssignmentRow, TaskRow } from '../rows.js';
-import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql } from '../sql/teams.js';
+import { assignmentSql, attentionSql, dispatchSql, rescueSql, taskSql, teamSql } from '../sql/teams.js';
 import { readUsage } from '../usage/read-usage.js';
 import { actionIdOf, actionsOf } from './actions.js';
 import { activitiesOf, toldTypes } from './activities.js';
 import { readStandings } from './member-state.js';
 import { productStatus } from './product-status.js';
 import { readResult } from './read-result.js';
-import { readSelection, type SelectionGround, teamOf } from './read-selection.js';
+import { readSelection, type SelectionGround } from './read-selection.js';
 import { Shortening } from './shorten.js';
 
 type Overview = Extract<OutputOf<typeof taskGet>, { selection: 'overview' }>;
@@ -38,7 +38,7 @@ export async function readView(
 ): Promise<OutputOf<typeof taskGet>> {
   const task = await tx.first(taskSql.read, { task: task_id });
   if (!task) throw new FarmError('not_found', 'There is no such Task.');
-  const team = await teamOf(tx, task);
+  const team = task.team_revision === null ? [] : await tx.all(teamSql.members, { revision: task.team_revision });
   const names = new Map(team.map((row) => [row.member, row.configuration.title ?? row.member]));
   const ground = { task, team, prepared, name: (member: string) => names.get(member) ?? member };
   return selection.kind === 'overview' ? readOverview(parts, tx, ground) : readSelection(parts, tx, selection, ground);
