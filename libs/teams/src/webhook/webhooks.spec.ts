@@ -7,7 +7,7 @@ import { isReservedKind, limits, PoolName, type WebhookEvent, webhookAdd } from 
 import { controllerPool } from '#jobs';
 import { statement } from '#store';
 import type { Teams } from '#teams';
-import { inTurn } from '../../../../test/support/in-turn.js';
+import { areWaiting, inTurn } from '../../../../test/support/in-turn.js';
 import { aTeamFarm, farmUrl, leaseTime, patience, person, type TeamFarm } from '../../../../test/support/team-farm.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
@@ -63,12 +63,6 @@ const jobsOf = (task: string) =>
   );
 
 const lockJob = statement<unknown>('test.lock_job', 'select from job where id = $id for update');
-const waiting = async (count: number) => {
-  const rows = await farm.sql(
-    `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows.length >= count;
-};
 
 const question = {
   kind: 'approval' as const,
@@ -511,9 +505,9 @@ describe('a webhook', () => {
     const { removed } = await farm.tx(async (tx) => {
       await tx.run(lockJob, { id: job?.id ?? '' });
       for (const answer of answers) answer();
-      await waitUntil(() => waiting(1), { what: 'its end waits for the job' });
+      await waitUntil(() => areWaiting(farm, 1), { what: 'its end waits for the job' });
       const removal = farm.tx((other) => farm.teams.webhooks.remove(other, name));
-      await waitUntil(() => waiting(2), { what: 'the removal waits behind it' });
+      await waitUntil(() => areWaiting(farm, 2), { what: 'the removal waits behind it' });
       return { removed: Promise.allSettled([removal]) };
     });
     expect(await removed).toMatchObject([{ status: 'fulfilled' }]);
