@@ -1,4 +1,6 @@
 import { join, resolve } from 'node:path';
+import { afterEach } from '@jest/globals';
+import { endProcess, type ProcessMark } from '../../apps/cli/src/services/process-mark.js';
 import { buildOnce } from './build.js';
 import { spawnTracked, type TrackedProcess } from './processes.js';
 import type { StandInController } from './stand-in-controller.js';
@@ -6,6 +8,13 @@ import { tempDir } from './temp-dir.js';
 import { waitUntil } from './wait-until.js';
 
 const root = resolve(import.meta.dirname, '../..');
+
+const ofThisTest: ProcessMark[] = [];
+
+// A worker that has done its test would go on to beat and to claim beside the next ones.
+afterEach(async () => {
+  await Promise.all(ofThisTest.splice(0).map((mark) => endProcess(mark, [['SIGKILL', 5_000]])));
+});
 
 export interface TestWorker {
   readonly process: TrackedProcess;
@@ -19,7 +28,7 @@ export interface TestWorker {
   ): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** A real worker process against the farm; with the `home` of another it is the next boot of that one. */
+/** A real worker process against the farm, until the end of the test; with the `home` of another it is the next boot of that one. */
 export async function aWorker(
   farm: StandInController,
   options: {
@@ -54,6 +63,7 @@ export async function aWorker(
     },
     input: `${options.ticket ?? farm.ticket}\n`,
   });
+  ofThisTest.push(process_.mark);
   const lines = () =>
     process_
       .stdout()

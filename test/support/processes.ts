@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll } from '@jest/globals';
+import { compiledFolder } from '../../apps/cli/src/farm/package-file.js';
 import { endProcess, type ProcessMark } from '../../apps/cli/src/services/process-mark.js';
 import { record } from './recorded.js';
 import { testRun } from './test-run.js';
@@ -41,7 +42,8 @@ export async function spawnTracked(
   options: SpawnOptions = {},
 ): Promise<TrackedProcess> {
   const { input, ...rest } = options;
-  const child = spawn(program, args, { ...rest, stdio: ['pipe', 'pipe', 'pipe'] });
+  const env = { NODE_COMPILE_CACHE: compiledFolder(), ...(rest.env ?? process.env) };
+  const child = spawn(program, args, { ...rest, env, stdio: ['pipe', 'pipe', 'pipe'] });
   const said = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said.stdout += text;

@@ -6,7 +6,7 @@ import { isAlive, markOf, ProcessMark } from '../../apps/cli/src/services/proces
 import { removeFolder } from '../../apps/worker/src/workspace/remove-folder.js';
 import { endRecorded, record } from './recorded.js';
 import { dropDatabases, makeTemplate } from './template.js';
-import { announceRun } from './test-run.js';
+import { announceRun, withClient } from './test-run.js';
 
 /**
  * One PostgreSQL for the whole Jest run, in the process that starts the test workers; they learn its address by environment.
@@ -42,6 +42,7 @@ async function start(): Promise<Shared> {
     await removeFolder(folder);
   };
   try {
+    if (postgres !== undefined) await forgetSafety(postgres.url);
     const run = await makeTemplate(given ?? postgres?.url ?? '', folder);
     announceRun(run);
     return {
@@ -54,6 +55,15 @@ async function start(): Promise<Shared> {
     await stop();
     throw error;
   }
+}
+
+/** This server goes with the run: what it would do to outlive a crash costs each commit a write to the disk. */
+async function forgetSafety(ownerUrl: string): Promise<void> {
+  await withClient(ownerUrl, async (client) => {
+    for (const setting of ['fsync', 'full_page_writes', 'synchronous_commit'])
+      await client.query(`alter system set ${setting} = off`);
+    await client.query('select pg_reload_conf()');
+  });
 }
 
 const folderPrefix = join(tmpdir(), 'longshore-test-');

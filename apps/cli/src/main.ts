@@ -1,10 +1,13 @@
 #!/usr/bin/env node
+import module from 'node:module';
+import { compiledFolder } from './farm/package-file.js';
 import { isOldNode, runWithOwnNode } from './own-node.js';
 
 // Before anything else is loaded: an older Node does not even parse some of it.
 process.exitCode = isOldNode() ? await runWithOwnNode(process.argv.slice(1)) : await run();
 
 async function run(): Promise<number> {
+  module.enableCompileCache(compiledFolder());
   const { runCommandLine } = await import('./cli.js');
   const end = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end.abort(signal));

@@ -8,7 +8,8 @@ import { type Person, writeRawAttributes } from './store.js';
 /** The branch that a member finds checked out. */
 export async function branchOf(name: string): Promise<string> {
   const branch = `longshore/${name}`;
-  await git(['check-ref-format', `refs/heads/${branch}`]);
+  // what needs no second look asks no git: a workspace waits for this
+  if (!/^[\w-]+$/.test(name)) await git(['check-ref-format', `refs/heads/${branch}`]);
   return branch;
 }
 
@@ -21,7 +22,7 @@ export async function writeAgentRepository(dotGit: string, gitDir: string, objec
   await rm(dotGit, { recursive: true, force: true });
   await git(['init', '--quiet', '--template=', '--object-format=sha1', dirname(dotGit)], { durable: false });
   // the agent's own git sees the bytes that a capture sees
-  await git(['config', 'core.autocrlf', 'false'], { gitDir: dotGit, durable: false });
+  await appendFile(join(dotGit, 'config'), '[core]\n\tautocrlf = false\n');
   await writeRawAttributes(dotGit);
   await takeObjects(join(gitDir, 'objects'), join(dotGit, 'objects'), objects);
 }

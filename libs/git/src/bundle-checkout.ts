@@ -100,8 +100,10 @@ async function openCheckout(dir: string, limits: GitLimits): Promise<Checkout> {
   }
   const root = top.stdout.toString().replace(/\n$/, '');
   const call = { ...anywhere, cwd: root };
-  const format = await ask(['rev-parse', '--show-object-format']);
-  if (format.text !== 'sha1')
+  const [format, shallow] = (await ask(['rev-parse', '--show-object-format', '--is-shallow-repository'])).text.split(
+    '\n',
+  );
+  if (format !== 'sha1')
     throw refused('The repository uses another object format than sha1.', 'Convert it to sha1 first.');
   const head = await ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   if (head.exitCode !== 0)
@@ -109,7 +111,7 @@ async function openCheckout(dir: string, limits: GitLimits): Promise<Checkout> {
       'The repository has no commits yet.',
       'Commit something first, or start the Task with an empty repository.',
     );
-  if ((await ask(['rev-parse', '--is-shallow-repository'])).text === 'true') {
+  if (shallow === 'true') {
     throw refused(
       'The checkout is shallow: a part of its history is missing.',
       'Run `git fetch --unshallow` in it and try again.',
@@ -156,8 +158,8 @@ async function commitUnfinished(checkout: Checkout, folder: string, limits: GitL
   });
   const tree = oidOf((await git(['write-tree'], here)).text);
   const known = { env, nested: nested.map((name) => toText(name.slice(0, -1))) };
-  if (tree === oidOf((await git(['rev-parse', `${head}^{tree}`], here)).text)) return known;
-  const seconds = Number((await git(['show', '--no-patch', '--format=%ct', head], here)).text);
+  const [headTree, seconds] = (await git(['show', '--no-patch', '--format=%T %ct', head], here)).text.split(' ');
+  if (tree === headTree) return known;
   return {
     ...known,
     commit: await commitTree(
@@ -168,7 +170,7 @@ async function commitUnfinished(checkout: Checkout, folder: string, limits: GitL
         message: 'Unfinished work in the checkout that the Task started from',
         author: { name: 'Longshore', email: 'longshore@localhost' },
         // the date of HEAD: the same checkout twice is the same base
-        when: new Date(seconds * 1000),
+        when: new Date(Number(seconds) * 1000),
       },
       { durable: false, env },
     ),

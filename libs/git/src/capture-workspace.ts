@@ -12,7 +12,7 @@ import { comparePointers, pointersOf, withSizesOf } from './lfs-contents.js';
 import { type Oid, requireOid } from './oid.js';
 import { type OwnCommits, takeOwnCommits } from './own-commits.js';
 import { type IgnoredContent, type SkipReason, scanWorkspace } from './scan-workspace.js';
-import { commitTree, holdsCommit, type Person, treeOf } from './store.js';
+import { commitTree, type Person, treeIfThere } from './store.js';
 import { filesOfTree, indexIn, writeWorkspaceTree } from './workspace-tree.js';
 
 export interface CaptureAsked {
@@ -91,18 +91,21 @@ export type Capture = CaptureReport &
 export async function captureWorkspace(asked: CaptureAsked): Promise<Capture> {
   const limits = gitLimits(asked.limits);
   const base = requireOid(asked.base);
-  if (!(await holdsCommit(asked.gitDir, base)))
-    throw new FarmError('capture_failed', 'The base of the workspace is not there.');
-  return withFolder(asked.gitDir, (folder) => capture(asked, { base, limits, folder })).catch((fault: unknown) => {
-    const full = diskFull(fault);
-    if (full !== undefined) throw full;
-    if (fault instanceof FarmError && fault.code !== 'internal') throw fault;
-    throw new FarmError('capture_failed', 'The workspace could not be read whole.', { cause: fault });
-  });
+  const baseTree = await treeIfThere(asked.gitDir, base);
+  if (baseTree === undefined) throw new FarmError('capture_failed', 'The base of the workspace is not there.');
+  return withFolder(asked.gitDir, (folder) => capture(asked, { base, baseTree, limits, folder })).catch(
+    (fault: unknown) => {
+      const full = diskFull(fault);
+      if (full !== undefined) throw full;
+      if (fault instanceof FarmError && fault.code !== 'internal') throw fault;
+      throw new FarmError('capture_failed', 'The workspace could not be read whole.', { cause: fault });
+    },
+  );
 }
 
 interface Ground {
   readonly base: Oid;
+  readonly baseTree: Oid;
   readonly limits: GitLimits;
   /** For index files; gone afterwards. */
   readonly folder: string;
@@ -156,8 +159,7 @@ async function capture(asked: CaptureAsked, ground: Ground): Promise<Capture> {
     notCaptured: notCaptured(asked.include ?? [], found),
     lfsChanged: changed.slice(0, 100).map(toText),
   };
-  const unchanged =
-    tree === (await treeOf(gitDir, base)) && report.nested.every(({ content }) => content === undefined);
+  const unchanged = tree === ground.baseTree && report.nested.every(({ content }) => content === undefined);
   if (unchanged) return { kind: 'no_changes', ...report };
   const commit = await commitTree(
     gitDir,

@@ -1,9 +1,9 @@
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { systemCodeOf } from '#contracts';
 import { syncToDisk, withFolder } from './folders.js';
 import { git } from './git.js';
-import { type Oid, oidOf } from './oid.js';
+import { isOid, type Oid, oidOf } from './oid.js';
 
 /** A Task's bare repository on the controller: a store of objects that owns all of them (H19). Refs in it are pins, not state. */
 export interface ObjectStore {
@@ -55,7 +55,7 @@ function isTaken(error: unknown): boolean {
 /** A bare repository without templates, hooks or gc, in which files are bytes. */
 export async function initBare(dir: string): Promise<void> {
   await git(['init', '--quiet', '--bare', '--template=', '--object-format=sha1', '--initial-branch=main', dir]);
-  await git(['config', 'gc.auto', '0'], { gitDir: dir });
+  await appendFile(join(dir, 'config'), '[gc]\n\tauto = 0\n');
   await writeRawAttributes(dir);
 }
 
@@ -132,6 +132,15 @@ function clean(text: string): string {
 /** The tree of a commit that is there. */
 export async function treeOf(gitDir: string, commit: Oid): Promise<Oid> {
   return oidOf((await git(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`], { gitDir })).text);
+}
+
+/** The tree of a commit that may not be there. */
+export async function treeIfThere(gitDir: string, commit: Oid): Promise<Oid | undefined> {
+  const { text } = await git(['rev-parse', '--verify', '--quiet', `${commit}^{commit}^{tree}`], {
+    gitDir,
+    accept: 'any',
+  });
+  return isOid(text) ? text : undefined;
 }
 
 /** Whether the commit is in the store. */

@@ -1,8 +1,7 @@
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { limits as farmLimits, systemCodeOf } from '#contracts';
 import { type BytePath, joined } from './byte-path.js';
-import { git } from './git.js';
 import type { GitLimits } from './git-limits.js';
 import { isOid, type Oid } from './oid.js';
 import { holdsCommit } from './store.js';
@@ -12,8 +11,12 @@ import { filesOfTree } from './workspace-tree.js';
 export const submodulesRef = 'refs/longshore/submodules';
 
 export async function readSubmodulesRef(gitDir: string): Promise<Oid | undefined> {
-  const answer = await git(['rev-parse', '--verify', '--quiet', submodulesRef], { gitDir, accept: 'any' });
-  return isOid(answer.text) ? answer.text : undefined;
+  // never packed: in our GIT_DIRs nothing collects refs
+  const text = await readFile(join(gitDir, submodulesRef), 'utf8').catch((error: unknown) => {
+    if (systemCodeOf(error) !== 'ENOENT') throw error;
+    return '';
+  });
+  return isOid(text.trim()) ? text.trim() : undefined;
 }
 
 /** From one GIT_DIR of ours to another that has the same objects. */

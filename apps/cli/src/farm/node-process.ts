@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { FarmError, isFarmErrorCode } from '#contracts';
 import { childEnvironment } from '../services/child-environment.js';
+import { compiledFolder } from './package-file.js';
 
 export interface NodeProcessOptions {
   /** For messages: `controller`, `worker 1`. */
@@ -53,7 +54,7 @@ export async function startNodeProcess(options: NodeProcessOptions): Promise<Nod
     const child = spawn(process.execPath, ['--enable-source-maps', ...flags, program, ...args], {
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', log.fd],
-      env: { ...childEnvironment(), ...onlySet(options.env) },
+      env: { ...childEnvironment(), NODE_COMPILE_CACHE: compiledFolder(), ...onlySet(options.env) },
     });
     await once(child, 'spawn');
     return watched(child, options, from);

@@ -8,3 +8,8 @@ export function packageFile(path: string): string {
   }
   return path;
 }
+
+/** Where Node keeps what it has compiled of our programs, so that they start sooner the next time; it goes on without, where it may not write there. */
+export function compiledFolder(): string {
+  return packageFile('node_modules/.cache/longshore');
+}
