@@ -159,7 +159,7 @@ async function endOf(farm: LocalFarm, task_id: string, command_id: string, delay
 async function follow(farm: LocalFarm, task: string, command: string, delays: number[]): Promise<void> {
   const cli = spawn(
     process.execPath,
-    [resolve(import.meta.dirname, '../../dist/apps/cli/src/main.js'), 'task', 'output', task, command],
+    [resolve(import.meta.dirname, '../../dist/longshore.js'), 'task', 'output', task, command],
     {
       env: { PATH: process.env.PATH ?? '', LONGSHORE_CREDENTIAL: farm.credentialFile },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -47,7 +47,7 @@ export async function aWorker(
   const [program, ...programArgs] = [
     ...(options.within ?? []),
     join(root, 'node_modules/.bin/node'),
-    join(root, 'dist/apps/worker/src/main.js'),
+    join(root, 'dist/worker.js'),
     ...(options.args ?? []),
   ];
   const process_ = await spawnTracked(program ?? '', programArgs, {

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { transformFile } from '@swc/core';
+import { execa } from 'execa';
 
 const root = resolve(import.meta.dirname, '../..');
+const programs = ['longshore.js', 'longshore-cli.js', 'controller.js', 'worker.js'];
 let building: Promise<void> | undefined;
 
 /**
@@ -23,14 +25,22 @@ async function build(): Promise<void> {
     ...(folders[1] ?? []).map((file) => join('libs', file)),
   ];
   const compiled = sources.filter((file) => /(?<!\.d|\.spec)\.ts$/.test(file));
-  await Promise.all(compiled.map(compileIfNewer));
+  const changed = Math.max(...(await Promise.all(compiled.map(compileIfNewer))));
+  const bundled = await Promise.all(programs.map((name) => changedAt(join(root, 'dist', name))));
+  if (Math.min(...bundled) >= changed) return;
+  await execa(join(root, 'node_modules/.bin/node'), ['esbuild.config.mjs'], { cwd: root });
 }
 
-async function compileIfNewer(file: string): Promise<void> {
+/** Answers when the source was changed last. */
+async function compileIfNewer(file: string): Promise<number> {
   const source = join(root, file);
   const output = join(root, 'dist', file.replace(/\.ts$/, '.js'));
   const { mtime } = await stat(source);
-  if ((await changedAt(output)) >= mtime.getTime()) return;
+  if ((await changedAt(output)) < mtime.getTime()) await compileFile(source, output, mtime);
+  return mtime.getTime();
+}
+
+async function compileFile(source: string, output: string, mtime: Date): Promise<void> {
   const compiled = await transformFile(source, { cwd: root, sourceMaps: 'inline' }).catch(() => undefined);
   if (compiled === undefined) return;
   await mkdir(dirname(output), { recursive: true });

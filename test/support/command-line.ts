@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { buildOnce } from './build.js';
 import { spawnTracked, type TrackedProcess } from './processes.js';
 
-const main = resolve(import.meta.dirname, '../../dist/apps/cli/src/main.js');
+const main = resolve(import.meta.dirname, '../../dist/longshore.js');
 
 /** Starts the built command line as a process of its own, with a home of its own. */
 export async function spawnCli(words: readonly string[], home: string, cwd: string = home): Promise<TrackedProcess> {

@@ -10,7 +10,7 @@ import { tempDir } from '../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../test/support/wait-until.js';
 
 const Ready = z.object({ ready: z.literal(true), url: z.url() });
-const entry = join(import.meta.dirname, '../../../dist/apps/controller/src/main.js');
+const entry = join(import.meta.dirname, '../../../dist/controller.js');
 
 let database: TestDatabase;
 beforeAll(async () => {

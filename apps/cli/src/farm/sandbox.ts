@@ -1,4 +1,4 @@
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { childEnvironment } from '../services/child-environment.js';
@@ -14,7 +14,7 @@ type RungProof = z.output<typeof RungProof>;
 
 /** Runs each rung of the worker's sandbox on this machine. Throws where the proof itself cannot be run. */
 export async function proveSandbox(): Promise<readonly RungProof[]> {
-  const main = join(dirname(programOf('worker')), 'process/sandbox/prove-main.js');
+  const main = programOf('worker', 'process/sandbox/prove-main');
   const options = { env: childEnvironment(), extendEnv: false, stdin: 'ignore', timeout: 60_000 } as const;
   const { stdout } = await execa(process.execPath, [main], options);
   const said: unknown = JSON.parse(stdout);

@@ -17,7 +17,7 @@ type BackendProof = z.output<typeof BackendProof>;
  * proof itself cannot be run.
  */
 export async function proveWorkspaces(data: string): Promise<readonly BackendProof[]> {
-  const main = join(dirname(programOf('worker')), 'workspace/layers/prove-backends-main.js');
+  const main = programOf('worker', 'workspace/layers/prove-backends-main');
   const folder = await mkdtemp(join(nearestThere(data), '.longshore-doctor-'));
   try {
     const options = { env: childEnvironment(), extendEnv: false, stdin: 'ignore', timeout: 60_000 } as const;
