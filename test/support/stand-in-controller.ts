@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUID, sign } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -67,6 +68,9 @@ export interface Heard {
 /** What happens to a request: answered, cut before it is done, cut after it was done, or answered late. */
 export type Weather = 'fine' | 'cut_before' | 'cut_after' | { readonly lateMs: number } | { readonly problem: string };
 
+const fine = (): Weather => 'fine';
+const usualLeaseMs = 3_000;
+
 /**
  * A faithful stand-in of the controller for tests of one worker: real HTTP, real bundles and packs in a real store, the contracts'
  * shapes, leases with a real clock. What it cannot show is shown against the controller itself.
@@ -79,16 +83,16 @@ export class StandInController {
   /** The most member calls that were under way at once. */
   memberCallsMost = 0;
   private memberCallsNow = 0;
-  readonly calls: { operation: string; callId: string; input: unknown }[] = [];
-  weather: (heard: Heard) => Weather = () => 'fine';
-  leaseMs = 3_000;
-  /** What a member operation answers; by default a fitting one. */
+  readonly calls: { job: string; operation: string; callId: string; input: unknown }[] = [];
+  weather: (heard: Heard) => Weather = fine;
+  leaseMs = usualLeaseMs;
   drain = false;
   /** What the Tasks' repository gives to their sandboxes. */
   repository: JobSettings['repository'] = null;
   inUse: string | undefined;
   /** The next download of a bundle breaks off after so many bytes. */
   cutBundleAt: number | undefined;
+  private readonly queue = new EventEmitter<{ job: [] }>();
   private readonly receipts = new Map<string, unknown>();
   private readonly key: KeyObject;
   private readonly rawKey: string;
@@ -145,6 +149,18 @@ export class StandInController {
     return pin;
   }
 
+  /** For the next test at the same farm: what one had set is as at the beginning, and no job of it goes on. */
+  startOver(): void {
+    this.weather = fine;
+    this.leaseMs = usualLeaseMs;
+    this.repository = null;
+    this.cutBundleAt = undefined;
+    for (const job of this.jobs.values()) {
+      if (job.state === 'queued') job.state = 'cancelled';
+      if (job.state === 'leased') job.end = { kind: 'cancel', reason: 'its test is over' };
+    }
+  }
+
   /** A Command Run on a commit. */
   addCommand(command: z.input<typeof CommandRunRequest>, base = this.emptyCommit, provider = 'scripted'): StandInJob {
     return this.add('', base, provider, command);
@@ -174,6 +190,7 @@ export class StandInController {
       acks: [],
     };
     this.jobs.set(job.id, job);
+    this.queue.emit('job');
     return job;
   }
 
@@ -234,6 +251,7 @@ export class StandInController {
       // a command that was started is abandoned, and nobody gets it again (H8)
       const abandoned = job.command !== undefined && job.phase !== 'preparing';
       job.state = job.end?.kind === 'cancel' ? 'cancelled' : abandoned ? 'dead' : 'queued';
+      this.queue.emit('job');
     }
   }
 
@@ -279,6 +297,7 @@ export class StandInController {
     const operation = /^\/v1\/operations\/(\w+)$/.exec(path)?.[1];
     if (operation !== undefined) {
       const input = inputOf(heard.body);
+      if (operation === 'job_claim') return { result: await this.claimed(jobClaim.input.parse(input), boot, response) };
       return { result: await this.operate(operation, input, boot, request) };
     }
     return this.road(path, request, body, response);
@@ -320,7 +339,6 @@ export class StandInController {
   }
 
   private operate(name: string, input: unknown, boot: string, request: IncomingMessage): unknown {
-    if (name === 'job_claim') return this.claim(jobClaim.input.parse(input), boot);
     if (name === 'job_heartbeat') return this.beat(jobHeartbeat.input.parse(input), boot);
     if (name === 'job_complete') return this.complete(jobComplete.input.parse(input), boot);
     if (name === 'job_fail') {
@@ -342,14 +360,26 @@ export class StandInController {
     return { state: job.state, kept: true };
   }
 
-  private claim(input: ClaimInput, boot: string): unknown {
+  /** Held open until there is a job, as long as the worker wants to wait for one (H18). */
+  private async claimed(input: ClaimInput, boot: string, response: ServerResponse): Promise<unknown> {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const over = AbortSignal.any([gone.signal, AbortSignal.timeout(input.wait_seconds * 1_000)]);
+    for (;;) {
+      const jobs = gone.signal.aborted ? [] : this.claim(input, boot);
+      if (jobs.length > 0 || over.aborted) return { jobs };
+      await once(this.queue, 'job', { signal: over }).catch(() => undefined);
+    }
+  }
+
+  private claim(input: ClaimInput, boot: string): readonly unknown[] {
     const given: unknown[] = [];
     const give = (job: StandInJob, continues: boolean) => given.push({ ...this.leased(job), continues });
     for (const job of this.jobs.values()) {
       const again = job.state === 'leased' && job.requestId === input.request_id && job.boot === boot;
       if (again) give(job, false);
     }
-    if (given.length > 0) return { jobs: given };
+    if (given.length > 0) return given;
     for (const { job_id, lease_id } of input.frozen) {
       const job = this.jobs.get(job_id);
       if (job?.state !== 'queued' || job.lease_id !== lease_id || job.boot !== boot) continue;
@@ -361,7 +391,7 @@ export class StandInController {
       this.lease(job, this.workerId, boot, input.request_id);
       give(job, false);
     }
-    return { jobs: given };
+    return given;
   }
 
   private leased(job: StandInJob): object {
@@ -429,7 +459,7 @@ export class StandInController {
     const callId = String(request.headers['idempotency-key']);
     const kept = this.receipts.get(callId);
     if (kept !== undefined) return kept;
-    this.calls.push({ operation: name, callId, input });
+    this.calls.push({ job: job.id, operation: name, callId, input });
     const reply = name === 'checkpoint' ? checkpointReply(CheckpointInput.parse(input)) : { changed: true, plan: null };
     this.receipts.set(callId, reply);
     return reply;

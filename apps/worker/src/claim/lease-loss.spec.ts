@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { aWorker, type TestWorker } from '../../../../test/support/a-worker.js';
+import { oneWorker } from '../../../../test/support/one-worker.js';
 import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
 import { ProcessTree } from '../process/process-tree.js';
@@ -14,6 +15,8 @@ const waiting = `steps:
   - wait: {file: go}
   - call: {operation: checkpoint, input: {outcome: green, summary: Done}}
 `;
+
+const shared = oneWorker();
 
 describe('a worker that hears nothing of the farm', () => {
   it('A12.5 D18 H15 freezes its session at the end of the lease and goes on at the same epoch when the farm answers again', async () => {
@@ -120,11 +123,12 @@ describe('a worker that hears nothing of the farm', () => {
   });
 
   it('H14 stops writing under a lease that was taken away while it runs', async () => {
-    const { farm, job, worker } = await atWork();
+    const { farm, job, worker } = await atWork(shared);
     farm.giveToAnother(job);
-    await worker.until('stale');
-    await worker.until('rescued');
-    expect(farm.requests(/job_complete/)).toEqual([]);
+    await worker.of(job).until('stale');
+    await worker.of(job).until('rescued');
+    const ends = farm.requests(/job_complete/).map(({ body }) => JSON.stringify(body));
+    expect(ends.filter((end) => end.includes(job.id))).toEqual([]);
     expect(job.packs.map(({ how }) => how)).toEqual(['rescue']);
   });
 
@@ -141,19 +145,23 @@ describe('a worker that hears nothing of the farm', () => {
   });
 
   it('keeps the work aside where the farm does not say that it has it', async () => {
-    const { farm, job, worker } = await atWork();
+    const { farm, job, worker } = await atWork(shared);
     farm.weather = ({ path }) => (path.includes('/packs/') ? { problem: 'stale_lease' } : 'fine');
     farm.giveToAnother(job);
-    const retained = await worker.until('retained');
+    const retained = await worker.until('retained', ({ path }) => String(path).includes(job.id));
     expect(readFileSync(join(String(retained.path), 'work', 'a.txt'), 'utf8')).toBe('a');
   });
 });
 
-async function atWork(): Promise<{ farm: StandInController; job: StandInJob; worker: TestWorker }> {
+async function alone(): ReturnType<typeof shared> {
   const farm = await StandInController.open();
+  return { farm, worker: await aWorker(farm) };
+}
+
+async function atWork(begin = alone): Promise<{ farm: StandInController; job: StandInJob; worker: TestWorker }> {
+  const { farm, worker } = await begin();
   const job = farm.add(waiting);
-  const worker = await aWorker(farm);
-  await worker.until('step', ({ text }) => text === 'here');
+  await worker.of(job).until('step', ({ text }) => text === 'here');
   return { farm, job, worker };
 }
 

@@ -3,9 +3,12 @@ import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { aWorker } from '../../../../test/support/a-worker.js';
+import { oneWorker } from '../../../../test/support/one-worker.js';
 import { StandInController } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
+
+const shared = oneWorker();
 
 describe('joining a farm', () => {
   it('H36 sends no ticket to a controller that shows another key than the ticket names', async () => {
@@ -48,14 +51,13 @@ describe('joining a farm', () => {
   });
 
   it('gets another token when the one that it has is refused, and goes on', async () => {
-    const farm = await StandInController.open();
-    const worker = await aWorker(farm);
+    const { farm, worker } = await shared();
     const tokens = farm.requests(/\/v1\/token/).length;
     let refused = 0;
     farm.weather = ({ path }) =>
-      path.endsWith('job_claim') && refused++ === 0 ? { problem: 'unauthenticated' } : 'fine';
+      path.endsWith('/request') && refused++ === 0 ? { problem: 'unauthenticated' } : 'fine';
     const job = farm.add('steps:\n  - call: {operation: checkpoint, input: {outcome: green, summary: Done}}\n');
-    await worker.until('completed');
+    await worker.of(job).until('completed');
     expect(job.state).toBe('done');
     expect(farm.requests(/\/v1\/token/).length).toBe(tokens + 1);
   });
@@ -79,8 +81,7 @@ describe('joining a farm', () => {
   });
 
   it('W18 lets one process only work in a folder', async () => {
-    const farm = await StandInController.open();
-    const first = await aWorker(farm);
+    const { farm, worker: first } = await shared();
     const second = await aWorker(farm, { home: first.home, ready: false });
     expect(await second.process.ended).toBe(6);
     expect(second.process.stderr()).toContain(String(first.process.pid));

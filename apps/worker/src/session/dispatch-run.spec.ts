@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { limits } from '#contracts';
-import { aWorker } from '../../../../test/support/a-worker.js';
-import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
+import { bundleCheckout } from '#git';
+import { aWorker, type TestWorker } from '../../../../test/support/a-worker.js';
+import { oneWorker } from '../../../../test/support/one-worker.js';
+import { aRepository } from '../../../../test/support/repositories.js';
+import { type Heard, StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
 import { ProcessTree } from '../process/process-tree.js';
@@ -11,6 +15,8 @@ import { findTrees } from '../process/tree-sweep.js';
 
 const green = '- call: {operation: checkpoint, input: {outcome: green, summary: Done}}';
 const script = (...steps: readonly string[]): string => `steps:\n${steps.map((step) => `  ${step}\n`).join('')}`;
+
+const shared = oneWorker();
 
 describe('a Dispatch on a worker', () => {
   it('is claimed, run, captured, uploaded and completed, and its workspace goes after the answer', async () => {
@@ -41,10 +47,10 @@ describe('a Dispatch on a worker', () => {
   });
 
   it('says why a session failed, cut to what the farm takes, and hands its work in', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const detail = JSON.stringify('so long 😀'.repeat(2_000));
     const job = farm.add(script('- write: {path: a.txt, content: a}', `- fail: {class: crash, detail: ${detail}}`));
-    await (await aWorker(farm)).until('completed');
+    await worker.of(job).until('completed');
     const said = String(job.completed?.result.detail);
     expect(said).toMatch(/^so long /);
     expect(Buffer.byteLength(said)).toBeLessThanOrEqual(limits.failDetailBytes);
@@ -52,26 +58,25 @@ describe('a Dispatch on a worker', () => {
   });
 
   it('leaves nothing of a workspace whose folders lie deeper than a path may be long', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const nest =
       'mkdir -p .gone/x; cd .gone; n=$(printf "d%.0s" $(seq 200)); for i in $(seq 30); do mkdir $n; cd -P $n; done';
-    farm.add(script(`- run: ${JSON.stringify(`echo .gone > .gitignore; bash -c '${nest}'`)}`, green));
-    const worker = await aWorker(farm);
-    await worker.until('completed');
-    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
-    expect(readdirSync(`${worker.home}/rescue`)).toEqual([]);
+    const job = farm.add(script(`- run: ${JSON.stringify(`echo .gone > .gitignore; bash -c '${nest}'`)}`, green));
+    await worker.of(job).until('completed');
+    await waitUntil(() => leftOf(worker, job, 'workspaces').length === 0);
+    expect(leftOf(worker, job, 'rescue')).toEqual([]);
   });
 
   it('D7 names no commit and sends no pack where nothing changed', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- say: nothing to do', green));
-    await (await aWorker(farm)).until('completed');
+    await worker.of(job).until('completed');
     expect(job.completed?.result.commit).toBeUndefined();
     expect(job.packs).toEqual([]);
   });
 
   it('W15 captures nothing that a grandchild writes after the end, and leaves no process', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(
       script(
         '- write: {path: kept.txt, content: "kept"}',
@@ -79,35 +84,35 @@ describe('a Dispatch on a worker', () => {
         green,
       ),
     );
-    await (await aWorker(farm)).until('completed');
+    await worker.of(job).until('completed');
     expect(names(farm, job)).toEqual(['kept.txt']);
-    expect(findTrees(farm.worker)).toEqual([]);
+    expect(treesOf(farm, job)).toEqual([]);
   });
 
   it('is reminded three times in its own session, then ends silent with its work', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(`${script('- write: {path: half.txt, content: half}')}on_reminder:\n  - say: I go on\n`);
-    const worker = await aWorker(farm);
-    await worker.until('completed');
-    expect(worker.events('reminded').map(({ count }) => count)).toEqual([1, 2, 3]);
-    expect(worker.events('started')).toHaveLength(1);
+    const run = worker.of(job);
+    await run.until('completed');
+    expect(run.events('reminded').map(({ count }) => count)).toEqual([1, 2, 3]);
+    expect(run.events('started')).toHaveLength(1);
     expect(job.completed?.ended).toBe('silent');
     expect(names(farm, job)).toEqual(['half.txt']);
   });
 
   it('is reminded after a turn that failed, too', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(`${script('- run: {command: "false", must_pass: true}')}on_reminder:\n  ${green}\n`);
-    const worker = await aWorker(farm);
-    await worker.until('completed');
-    expect(worker.events('reminded')).toHaveLength(1);
+    const run = worker.of(job);
+    await run.until('completed');
+    expect(run.events('reminded')).toHaveLength(1);
     expect(job.completed?.ended).toBe('handover');
   });
 
   it('hands over in the turn of a reminder', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(`${script('- say: done, I think')}on_reminder:\n  ${green}\n`);
-    await (await aWorker(farm)).until('completed');
+    await worker.of(job).until('completed');
     expect(job.completed?.ended).toBe('handover');
   });
 
@@ -120,15 +125,15 @@ describe('a Dispatch on a worker', () => {
   });
 
   it('captures the work of a crashed session and says that it crashed', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- write: {path: a.txt, content: a}', '- crash'));
-    await (await aWorker(farm)).until('completed');
+    await worker.of(job).until('completed');
     expect(job.completed).toMatchObject({ ended: 'crashed' });
     expect(names(farm, job)).toEqual(['a.txt']);
   });
 
   it('H20 captures what the repository ignores where a member names it or made it an artifact, and counts the rest', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const directory = '.longshore/t_00000000';
     const job = farm.add(
       script(
@@ -140,94 +145,94 @@ describe('a Dispatch on a worker', () => {
         '- call: {operation: checkpoint, input: {outcome: green, summary: Done, files: [{path: dist/report.md}]}}',
       ),
     );
-    await (await aWorker(farm)).until('completed');
+    await worker.of(job).until('completed');
     expect(names(farm, job)).toEqual(['.gitignore', `${directory}/artifacts/worker/run.log`, 'dist/report.md']);
     expect(job.completed?.result.ignored).toMatchObject({ files: 1 });
   });
 
   it('H11 sends a Dispatch elsewhere whose provider this machine lacks', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script(green), await farm.base(), 'unheard-of');
-    await (await aWorker(farm)).until('failed');
+    await worker.of(job).until('failed');
     expect(job.failed).toMatchObject({ reason: 'environment', retryable: true });
   });
 
   it('D3 tells a rate limit from a crash, with the time to wait', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- fail: {class: rate_limit, retry_after_ms: 4000}'));
-    await (await aWorker(farm)).until('completed');
+    await worker.of(job).until('completed');
     expect(job.completed).toMatchObject({ ended: 'limited', result: { retry_after_ms: 4000 } });
   });
 
   it('gives back what the provider refused to start', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- fail: {class: crash, refuse_start: true}'));
-    await (await aWorker(farm)).until('failed');
+    await worker.of(job).until('failed');
     expect(job.failed).toMatchObject({ reason: 'provider_start', retryable: true });
     expect(job.completed).toBeUndefined();
   });
 
   it('D3 tells an account that is overloaded before it starts from a provider that refuses', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- fail: {class: overload, refuse_start: true}'));
-    await (await aWorker(farm)).until('completed');
+    await worker.of(job).until('completed');
     expect(job.completed).toMatchObject({ ended: 'limited' });
     expect(job.failed).toBeUndefined();
   });
 
   it('H11 blames the machine and not the job where the login is gone', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- fail: {class: auth, refuse_start: true}'));
-    await (await aWorker(farm)).until('failed');
+    await worker.of(job).until('failed');
     expect(job.failed).toMatchObject({ reason: 'environment', retryable: true });
   });
 
   it('P3 P4 ends a cancelled session with its deaf processes, and still brings its work up', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- write: {path: a.txt, content: a}', '- say: here', '- hang: {deaf: true}'));
-    const worker = await aWorker(farm);
-    await worker.until('step', ({ text }) => text === 'here');
+    const run = worker.of(job);
+    await run.until('step', ({ text }) => text === 'here');
     job.end = { kind: 'cancel', reason: 'by a person' };
-    await worker.until('completed');
+    await run.until('completed');
     expect(job.completed).toMatchObject({ ended: 'cancelled' });
     expect(job.state).toBe('cancelled');
     expect(names(farm, job)).toEqual(['a.txt']);
-    expect(findTrees(farm.worker)).toEqual([]);
+    expect(treesOf(farm, job)).toEqual([]);
   });
 
   it('W17 ends a Dispatch that is cancelled while its workspace is made, and starts nothing', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- say: too late', green));
     let held = true;
-    farm.weather = ({ path }) => (held && path.endsWith('/request') ? 'cut_before' : 'fine');
-    const worker = await aWorker(farm);
-    await worker.until('claimed');
+    farm.weather = ({ path }) => (held && path === `/v1/jobs/${job.id}/request` ? 'cut_before' : 'fine');
+    const run = worker.of(job);
+    await run.until('claimed');
     job.end = { kind: 'cancel', reason: 'by a person' };
-    await worker.until('completed');
+    await run.until('completed');
     held = false;
     expect(job.completed).toEqual({ ended: 'cancelled', result: {} });
-    expect(worker.events('started')).toEqual([]);
-    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
+    expect(run.events('started')).toEqual([]);
+    await waitUntil(() => leftOf(worker, job, 'workspaces').length === 0);
   });
 
   it('W17 brings up whole what is cancelled while it is brought up, ends cancelled, and nothing stays', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- write: {path: a.txt, content: a}', green));
     let held = true;
-    farm.weather = ({ path }) => (held && path.includes('/packs/') ? 'cut_before' : 'fine');
-    const worker = await aWorker(farm);
-    await worker.until('captured');
-    await waitUntil(() => farm.heard.some(({ path }) => path.includes('/packs/')));
+    farm.weather = ({ path }) => (held && isPackOf(job, path) ? 'cut_before' : 'fine');
+    const run = worker.of(job);
+    await run.until('captured');
+    await waitUntil(() => farm.heard.some(({ path }) => isPackOf(job, path)));
     job.end = { kind: 'cancel', reason: 'by a person' };
     const since = farm.heard.length;
-    const beats = () => farm.heard.slice(since).filter(({ path }) => path.endsWith('job_heartbeat'));
+    const beats = () => requestsAbout(farm, job, /job_heartbeat/, since);
     await waitUntil(() => beats().length > 1);
     held = false;
-    expect(await worker.until('completed')).toMatchObject({ state: 'cancelled', kept: true });
+    expect(await run.until('completed')).toMatchObject({ state: 'cancelled', kept: true });
     expect(job.packs).toMatchObject([{ epoch: 1, how: 'accepted' }]);
     expect(names(farm, job)).toEqual(['a.txt']);
-    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
-    expect(readdirSync(`${worker.home}/rescue`)).toEqual([]);
+    await waitUntil(() => leftOf(worker, job, 'workspaces').length === 0);
+    expect(leftOf(worker, job, 'rescue')).toEqual([]);
   });
 
   it('H11 blames the machine when its disk is full in the middle of a capture, and keeps the work aside', async () => {
@@ -248,15 +253,15 @@ describe('a Dispatch on a worker', () => {
   });
 
   it('steers a running session once, and acknowledges it with the next beat', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- say: here', '- wait: {file: go}', green));
-    const worker = await aWorker(farm);
-    await worker.until('step', ({ text }) => text === 'here');
+    const run = worker.of(job);
+    await run.until('step', ({ text }) => text === 'here');
     job.steer = [{ seq: 4, text: 'mind the gap' }];
-    await worker.until('step', ({ text }) => text === 'I was told: mind the gap');
+    await run.until('step', ({ text }) => text === 'I was told: mind the gap');
     await waitUntil(() => job.acks.length > 0);
     job.end = { kind: 'pause', reason: 'enough' };
-    await worker.until('completed');
+    await run.until('completed');
     expect(job.acks).toEqual([{ seq: 4, outcome: 'delivered' }]);
     expect(job.completed).toMatchObject({ ended: 'paused' });
   });
@@ -309,21 +314,19 @@ describe('a Dispatch on a worker', () => {
   });
 
   it('H22 shows no prompt, ticket or token in any command line or environment of its processes', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const canary = 'canary-3f9a';
-    farm.add(script(`- say: ${canary}`, '- wait: {file: go}'));
-    const ticket = farm.ticket;
-    const worker = await aWorker(farm, { ticket });
-    await worker.until('step', ({ text }) => text === canary);
-    const [tree] = findTrees(farm.worker);
+    const job = farm.add(script(`- say: ${canary}`, '- wait: {file: go}'));
+    await worker.of(job).until('step', ({ text }) => text === canary);
+    const [tree] = treesOf(farm, job);
     const pids = [
       worker.process.pid,
       ...(tree === undefined ? [] : new ProcessTree(tree).members().map(({ pid }) => pid)),
     ];
     expect(pids.length).toBeGreaterThan(1);
     const shown = everyCommandLine() + pids.map((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8')).join('');
-    for (const secret of [canary, ticket, 'job-', 'Bearer']) expect(shown).not.toContain(secret);
-    expect(worker.process.stderr()).not.toContain(ticket);
+    for (const secret of [canary, worker.ticket, 'job-', 'Bearer']) expect(shown).not.toContain(secret);
+    expect(worker.process.stderr()).not.toContain(worker.ticket);
   });
 
   it('H7 takes the same lease again when the answer to a claim was lost', async () => {
@@ -343,34 +346,38 @@ describe('a Dispatch on a worker', () => {
   });
 
   it('D13 repeats a completion with the same body until it is answered', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const job = farm.add(script('- write: {path: a.txt, content: a}', green));
     let cuts = 0;
-    farm.weather = ({ path }) => (path.endsWith('job_complete') && cuts++ < 2 ? 'cut_after' : 'fine');
-    const worker = await aWorker(farm);
-    await worker.until('completed');
-    const bodies = farm.requests(/job_complete/).map(({ body }) => JSON.stringify(body));
+    farm.weather = (heard) =>
+      heard.path.endsWith('job_complete') && isAbout(heard, job) && cuts++ < 2 ? 'cut_after' : 'fine';
+    const run = worker.of(job);
+    await run.until('completed');
+    const bodies = requestsAbout(farm, job, /job_complete/).map(({ body }) => JSON.stringify(body));
     expect(bodies).toHaveLength(3);
     expect(new Set(bodies).size).toBe(1);
     expect(job.state).toBe('done');
-    expect(worker.events('rescued')).toEqual([]);
+    expect(run.events('rescued')).toEqual([]);
   });
 
   it('goes on with a bundle where the download broke off', async () => {
-    const farm = await StandInController.open();
-    farm.add(script(green));
+    const { farm, worker } = await shared();
+    const base = await aNewBase(farm, 'broken off');
+    const before = farm.ranges.length;
     farm.cutBundleAt = 60;
-    await (await aWorker(farm)).until('completed');
-    expect(farm.ranges).toEqual([0, 60]);
+    const job = farm.add(script(green), base);
+    await worker.of(job).until('completed');
+    expect(farm.ranges.slice(before)).toEqual([0, 60]);
   });
 
   it('fetches the bundle of a base once for two Dispatches at once', async () => {
-    const farm = await StandInController.open();
-    const jobs = [farm.add(script(green)), farm.add(script(green))];
-    const worker = await aWorker(farm, { slots: 2 });
-    await waitUntil(() => worker.events('completed').length === 2, { within: 30_000 });
+    const { farm, worker } = await shared();
+    const base = await aNewBase(farm, 'for two');
+    const before = farm.ranges.length;
+    const jobs = [farm.add(script(green), base), farm.add(script(green), base)];
+    for (const job of jobs) await worker.of(job).until('completed');
     expect(jobs.map(({ state }) => state)).toEqual(['done', 'done']);
-    expect(farm.ranges).toEqual([0]);
+    expect(farm.ranges.slice(before)).toEqual([0]);
   });
 });
 
@@ -392,6 +399,33 @@ function names(farm: StandInController, job: StandInJob): readonly string[] {
 
 function git(farm: StandInController, ...args: string[]): string {
   return execFileSync('git', args, { cwd: farm.store.dir }).toString();
+}
+
+/** A commit that no worker has the bundle of. */
+async function aNewBase(farm: StandInController, content: string): Promise<string> {
+  const dir = aRepository({ 'a.txt': content });
+  return farm.base((await bundleCheckout({ dir, out: join(tempDir('bundle'), 'source.bundle') })).bundle);
+}
+
+function isPackOf(job: StandInJob, path: string): boolean {
+  return path.startsWith(`/v1/jobs/${job.id}/`) && path.includes('/packs/');
+}
+
+function isAbout({ body }: Heard, job: StandInJob): boolean {
+  return JSON.stringify(body).includes(job.id);
+}
+
+function requestsAbout(farm: StandInController, job: StandInJob, path: RegExp, since = 0): readonly Heard[] {
+  return farm.heard.slice(since).filter((heard) => path.test(heard.path) && isAbout(heard, job));
+}
+
+function treesOf(farm: StandInController, job: StandInJob) {
+  return findTrees(farm.worker).filter((tree) => tree.job === job.id);
+}
+
+/** What lies of a job in a folder of the worker's home. */
+function leftOf(worker: TestWorker, job: StandInJob, folder: 'workspaces' | 'rescue'): readonly string[] {
+  return readdirSync(`${worker.home}/${folder}`).filter((name) => name.startsWith(job.id));
 }
 
 function everyCommandLine(): string {

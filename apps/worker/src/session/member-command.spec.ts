@@ -1,24 +1,29 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { bundleCheckout } from '#git';
 import { aWorker } from '../../../../test/support/a-worker.js';
-import { aRepository, type Content } from '../../../../test/support/repositories.js';
+import { oneWorker } from '../../../../test/support/one-worker.js';
+import { aRepository } from '../../../../test/support/repositories.js';
 import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
 
-/** A farm that holds a commit of these files, and commands that the member of one Assignment asked for. */
-async function aFarm(files: Readonly<Record<string, Content>> = { 'a.txt': 'a\n', '.gitignore': 'deps/\n' }) {
-  const farm = await StandInController.open();
-  const { bundle } = await bundleCheckout({ dir: aRepository(files), out: join(tempDir('bundle'), 'source.bundle') });
+const shared = oneWorker();
+
+/** A commit at the farm, and commands that the member of an Assignment of its own asked for. */
+async function anAssignment(farm: StandInController) {
+  const dir = aRepository({ 'a.txt': 'a\n', '.gitignore': 'deps/\n' });
+  const { bundle } = await bundleCheckout({ dir, out: join(tempDir('bundle'), 'source.bundle') });
   const base = await farm.base(bundle);
+  const assignment = `asg_${randomUUID()}`;
   const shell = (command: string, at = base): StandInJob => {
     const job = farm.addCommand({ command: { kind: 'shell', command } }, at);
-    job.assignment = 'asg_1';
+    job.assignment = assignment;
     return job;
   };
-  return { farm, base, shell };
+  return { base, shell };
 }
 
 const within = { within: 30_000 };
@@ -27,14 +32,14 @@ const resultOf = (job: StandInJob) => job.completed?.result ?? {};
 
 describe('a command of a member on a worker', () => {
   it('M9 hands back what it changed, whatever its end, and leaves the workspace warm for who goes on', async () => {
-    const { farm, shell } = await aFarm();
+    const { farm, worker } = await shared();
+    const { shell } = await anAssignment(farm);
     const first = shell('echo said; mkdir deps; echo there > deps/x; echo built > out.txt; rm a.txt; exit 3');
-    const worker = await aWorker(farm);
     await waitUntil(() => first.completed !== undefined, within);
     expect(first.completed).toMatchObject({ ended: 'exited', result: { exit_code: 3 } });
     const commit = String(resultOf(first).commit);
     expect(first.packs).toEqual([{ epoch: 1, commit, how: 'accepted' }]);
-    await worker.until('kept');
+    await worker.of(first).until('kept');
 
     const next = shell('cat deps/x out.txt .longshore/*/command-runs/*/output.log; ls; git status --porcelain', commit);
     await waitUntil(() => next.completed !== undefined, within);
@@ -45,13 +50,13 @@ describe('a command of a member on a worker', () => {
   });
 
   it('M9 hands back what it had changed at its time, or when it was cancelled', async () => {
-    const { farm, shell, base } = await aFarm();
+    const { farm } = await shared();
+    const { shell, base } = await anAssignment(farm);
     const late = farm.addCommand(
       { command: { kind: 'shell', command: 'echo half > half.txt; sleep 600' }, timeout_seconds: 1 },
       base,
     );
-    late.assignment = 'asg_late';
-    await aWorker(farm);
+    late.assignment = `asg_${randomUUID()}`;
     await waitUntil(() => late.completed !== undefined, within);
     expect(late.completed?.ended).toBe('timed_out');
     expect(late.packs).toMatchObject([{ how: 'accepted', commit: resultOf(late).commit }]);
@@ -64,7 +69,8 @@ describe('a command of a member on a worker', () => {
   });
 
   it('H10 brings the work of a command to the farm whose worker was killed, and does not run it again', async () => {
-    const { farm, shell } = await aFarm();
+    const farm = await StandInController.open();
+    const { shell } = await anAssignment(farm);
     const mark = join(tempDir('mark'), 'ran');
     const job = shell(`echo ran >> ${mark}; echo half > half.txt; echo here; sleep 600`);
     const worker = await aWorker(farm);
@@ -80,14 +86,14 @@ describe('a command of a member on a worker', () => {
   });
 
   it('H10 keeps as a rescue what it had changed when its lease went to another', async () => {
-    const { farm, shell } = await aFarm();
+    const { farm, worker } = await shared();
+    const { shell } = await anAssignment(farm);
     const job = shell('echo half > half.txt; echo here; sleep 600');
-    const worker = await aWorker(farm);
     await waitUntil(() => saidBy(job) === 'here\n', within);
     farm.giveToAnother(job);
     await waitUntil(() => job.packs.length === 1, within);
     expect(job.packs).toMatchObject([{ epoch: 1, how: 'rescue' }]);
-    await waitUntil(() => readdirSync(`${worker.home}/workspaces`).length === 0);
+    await waitUntil(() => !readdirSync(`${worker.home}/workspaces`).some((name) => name.startsWith(job.id)));
     expect(job.completed).toBeUndefined();
   });
 });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { aSandbox } from '../../../../test/support/a-sandbox.js';
-import { aWorker, type TestWorker } from '../../../../test/support/a-worker.js';
+import { aWorker, type EventsSaid } from '../../../../test/support/a-worker.js';
+import { oneWorker } from '../../../../test/support/one-worker.js';
 import { StandInController } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { memberDoorPort } from '../process/sandbox/index.js';
@@ -13,10 +14,11 @@ const green = '- call: {operation: checkpoint, input: {outcome: green, summary: 
 const script = (...steps: readonly string[]): string => `steps:\n${steps.map((step) => `  ${step}\n`).join('')}`;
 const run = (command: string | readonly string[]) => `- run: ${JSON.stringify(command)}`;
 const walled = { LONGSHORE_SANDBOX: 'bwrap' };
+const shared = oneWorker({ ...walled, LONGSHORE_SESSION_DISK_MB: '40' });
 
 /** What the shells of a session said. */
-const shellsOf = (worker: TestWorker) =>
-  worker
+const shellsOf = (said: EventsSaid) =>
+  said
     .events('step')
     .filter(({ step, name }) => step === 'tool_result' && name === 'run')
     .map(({ text }) => String(text));
@@ -37,27 +39,27 @@ const nothing = {
 
 describe('a session behind walls', () => {
   it('H34 reaches its member door in a network namespace of its own, and what runs beside it has no token', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const look = `cat /proc/*/environ | tr '\\0' '\\n' | grep -i -e token -e bearer; ls ${'$'}(dirname "$PWD")/state`;
     const job = farm.add(
       script(run([process.execPath, '-e', knock]), run(look), '- say: here', '- wait: {file: go}', green),
     );
-    const worker = await aWorker(farm, { env: walled });
-    await worker.until('step', ({ text }) => text === 'here');
+    const session = worker.of(job);
+    await session.until('step', ({ text }) => text === 'here');
 
     // a sibling has a network of its own, and nothing listens on the machine
     const sibling = await aSandbox('bwrap', { memberDoor: true });
     const outside = await aSandbox('none');
     for (const box of [sibling, outside]) expect((await box.node(knock)).stdout).toContain('no door');
-    const { path } = worker.events('workspace')[0] ?? {};
+    const { path } = session.events('workspace')[0] ?? {};
     const socket = join(String(path), '..', 'sandbox', 'sockets', 'member-door.sock');
     expect((await sibling.run('ls', socket)).code).not.toBe(0);
     for (const box of [sibling, outside]) await box.close();
 
     writeFileSync(join(String(path), 'go'), '');
-    await worker.until('completed');
+    await session.until('completed');
     expect(job.completed).toMatchObject({ ended: 'handover' });
-    const [door, seen] = shellsOf(worker);
+    const [door, seen] = shellsOf(session);
     expect(door).toContain('door 401');
     expect(seen).not.toMatch(/token|bearer|member-door-/i);
   });
@@ -84,11 +86,10 @@ describe('a session behind walls', () => {
   });
 
   it('is ended when it fills the disk, wherever it writes, with the limit and the way out told and its work handed in', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     const fill = 'echo work > a.txt; head -c 60000000 /dev/zero > /tmp/heap; sync; sleep 300';
     const job = farm.add(script(run(fill), green));
-    const worker = await aWorker(farm, { env: { ...walled, LONGSHORE_SESSION_DISK_MB: '40' } });
-    await worker.until('completed');
+    await worker.of(job).until('completed');
     expect(job.completed).toMatchObject({ ended: 'crashed', result: { commit: expect.any(String) } });
     const { detail } = z.object({ detail: z.string() }).parse(job.completed?.result);
     expect(detail).toMatch(/40 MB .*session_mb/);
@@ -115,7 +116,7 @@ describe('a session behind walls', () => {
   });
 
   it('H32 H35 has the setup, environment and secrets of its repository inside only, and no word of a secret gets out', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     farm.repository = {
       ...nothing,
       setup: 'test "$MODE $DEPLOY_KEY" = "test deploy-key-canary"',
@@ -124,9 +125,9 @@ describe('a session behind walls', () => {
     };
     const look = 'echo "$MODE"; echo "key $DEPLOY_KEY" | rev | rev; echo "$DEPLOY_KEY" | wc -c';
     const job = farm.add(script(run(look), '- say: "echo deploy-key-canary"', green));
-    const worker = await aWorker(farm, { env: walled });
-    await worker.until('completed');
-    const [said] = shellsOf(worker);
+    const session = worker.of(job);
+    await session.until('completed');
+    const [said] = shellsOf(session);
     expect(said).toMatch(/^test\nkey \*\*\*\n *18\n/);
     expect(job.completed?.result).toMatchObject({ isolation: { setup: 'done' } });
     const kept = [...job.output.values()].join('') + JSON.stringify(worker.events()) + worker.process.stderr();
@@ -138,13 +139,12 @@ describe('a session behind walls', () => {
     ['that began', false],
     ['that was refused', true],
   ])('H35 tells why a session failed %s without a secret, and what it said on its stderr', async (_, refused) => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     // as of a file: with a line end
     farm.repository = { ...nothing, secrets: { DEPLOY_KEY: 'deploy-key-canary\n' } };
     const fail = `- fail: {class: crash, detail: "it ended with deploy-key-canary", refuse_start: ${refused}}`;
     const job = farm.add(script(...(refused ? [] : [run('echo "$DEPLOY_KEY" >&2')]), fail));
-    const worker = await aWorker(farm, { env: walled });
-    await worker.until(refused ? 'failed' : 'completed');
+    await worker.of(job).until(refused ? 'failed' : 'completed');
     const told = JSON.stringify([job.completed, job.failed, farm.heard, worker.events(), [...job.output.values()]]);
     expect(refused ? job.failed?.detail : job.completed?.result.detail).toContain('it ended with ***');
     expect(told + worker.process.stderr()).not.toContain('canary');
@@ -163,7 +163,7 @@ describe('a session behind walls', () => {
   });
 
   it('P4 ends a cancelled session gently: what runs inside hears TERM before it is killed', async () => {
-    const farm = await StandInController.open();
+    const { farm, worker } = await shared();
     // a tree that is frozen at its lease's end is killed and does not run again
     farm.leaseMs = 15_000;
     const job = farm.add(
@@ -173,10 +173,10 @@ describe('a session behind walls', () => {
         '- hang',
       ),
     );
-    const worker = await aWorker(farm, { env: walled });
-    await worker.until('step', ({ text }) => text === 'here');
+    const session = worker.of(job);
+    await session.until('step', ({ text }) => text === 'here');
     job.end = { kind: 'cancel', reason: 'by a person' };
-    await worker.until('completed');
-    expect(worker.events('captured')).toMatchObject([{ files: 2 }]);
+    await session.until('completed');
+    expect(session.events('captured')).toMatchObject([{ files: 2 }]);
   });
 });
