@@ -3,13 +3,13 @@
  *
  *   npm run test:sim -- --seed 4711 --trace     one seed again, each line of it
  *   npm run test:sim -- --seed 1 --seeds 50     many in this process
- *   … --steps 300  --plant 'a pause holds nothing'  --json (the last line of stdout)
+ *   … --steps 300  --plant 'a pause holds nothing' (also several)  --json (a line of stdout, for each plant one)
  */
 import { parseArgs } from 'node:util';
 import { startSharedServers, stopSharedServers } from '../support/shared-servers.js';
 import { announced } from '../support/test-run.js';
 import { openGround } from './ground.js';
-import { plants, rewriteOf } from './plants.js';
+import { type Plant, plants, rewriteOf } from './plants.js';
 import { type SimReport, tableOf } from './report.js';
 import { type Failure, runSeed } from './run-seed.js';
 import { Tally } from './tally.js';
@@ -19,7 +19,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '1' },
     steps: { type: 'string', default: '80' },
-    plant: { type: 'string' },
+    plant: { type: 'string', multiple: true, default: [] },
     trace: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -28,9 +28,11 @@ const { values } = parseArgs({
 const [first, count, steps] = [values.seed, values.seeds, values.steps].map(Number);
 if (!isCount(first) || !isCount(count) || !isCount(steps))
   throw new Error('--seed, --seeds and --steps are whole numbers from 1');
-const plant = values.plant === undefined ? undefined : plants.find(({ name }) => name === values.plant);
-if (values.plant !== undefined && !plant)
-  throw new Error(`There is no such plant. Known: ${plants.map(({ name }) => name).join(' · ')}`);
+const planted = values.plant.map((name) => {
+  const plant = plants.find((each) => each.name === name);
+  if (!plant) throw new Error(`There is no such plant. Known: ${plants.map((each) => each.name).join(' · ')}`);
+  return plant;
+});
 
 function isCount(value: number | undefined): value is number {
   return value !== undefined && Number.isInteger(value) && value > 0;
@@ -39,10 +41,14 @@ function isCount(value: number | undefined): value is number {
 /** Within a test run the servers are there. */
 const own = !announced();
 if (own) await startSharedServers();
-const failures = await liveAll(first, count, steps).finally(() => (own ? stopSharedServers() : undefined));
-process.exitCode = failures.length === 0 ? 0 : 1;
+try {
+  const lives = planted.length > 0 ? planted : [undefined];
+  for (const plant of lives) if ((await liveAll(first, count, steps, plant)).length > 0) process.exitCode = 1;
+} finally {
+  if (own) await stopSharedServers();
+}
 
-async function liveAll(from: number, many: number, most: number): Promise<readonly Failure[]> {
+async function liveAll(from: number, many: number, most: number, plant?: Plant): Promise<readonly Failure[]> {
   const ground = await openGround(
     plant && { rewrite: rewriteOf(plant), ...(plant.unguard !== undefined && { unguard: plant.unguard }) },
   );

@@ -23,14 +23,23 @@ const Report = z.object({
   tally: Counted,
 });
 
-/** Lives seeds in processes of their own: each makes the ids of the farm itself, so that a seed makes the same ones again. */
-async function liveIn(args: readonly string[]): Promise<SimReport> {
+/**
+ * What starting a git costs is the memory of who starts it: it is kept near to what is used, instead of what a long life may grow to.
+ */
+const small = ['--max-semi-space-size=4', '--max-old-space-size=256'];
+
+/**
+ * Lives seeds in a process of their own: it makes the ids of the farm itself, so that a seed makes the same ones again. Answers its
+ * last reports.
+ */
+async function liveIn(args: readonly string[], reports = 1): Promise<readonly SimReport[]> {
   const { stdout } = await execa(
     process.execPath,
-    ['--import', './test/support/typescript.mjs', 'test/sim/main.ts', '--json', ...args],
+    [...small, '--import', './test/support/typescript.mjs', 'test/sim/main.ts', '--json', ...args],
     { cwd: root, stderr: 'inherit', reject: false, maxBuffer: 64 * 1024 * 1024 },
   );
-  return Report.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
+  const lines = stdout.trim().split('\n').slice(-reports);
+  return lines.map((line) => Report.parse(JSON.parse(line)));
 }
 
 /** From the first seed on, in as many processes as there are processors, two at least. */
@@ -41,10 +50,10 @@ export async function liveMany(seeds: number): Promise<SimReport> {
   const reports = froms.map((from) =>
     liveIn(['--seed', String(from), '--seeds', String(Math.min(share, seeds - from + 1))]),
   );
-  return merged(await Promise.all(reports));
+  return merged((await Promise.all(reports)).flat());
 }
 
-/** Until the planted bug is seen, in so many seeds at most. */
-export function liveWith(plant: string, seeds: number): Promise<SimReport> {
-  return liveIn(['--plant', plant, '--seeds', String(seeds)]);
+/** With each planted bug until it is seen, in so many seeds at most. One process for all: to start one takes as long as to see a bug. */
+export function liveWith(plants: readonly string[], seeds: number): Promise<readonly SimReport[]> {
+  return liveIn([...plants.flatMap((plant) => ['--plant', plant]), '--seeds', String(seeds)], plants.length);
 }

@@ -19,8 +19,9 @@ export async function actIn(world: World, machine: Machine, session: Session, ra
 
 /** The same, with the end in mind: nothing is broken off, nothing is made larger. */
 export async function finishIn(world: World, machine: Machine, session: Session, random: Random): Promise<void> {
+  if (session.end === undefined && !session.begun) await machine.beat(random, [begunSession(session)]);
+  if (!machine.sessions.includes(session)) return;
   if (session.end !== undefined) return stop(machine, session, random);
-  if (!session.begun) return machine.beat(random, [begunSession(session)]);
   if (session.lease.kind === 'command_run')
     return void (await machine.complete(session, 'exited', { exit_code: 0 }, random));
   if (!isDispatch(session)) return void (await machine.complete(session, 'done', {}, random));
