@@ -26,7 +26,6 @@ export const limits = {
   handoverReminders: 3,
   silenceMs: 45 * 60_000,
   sweepSilenceMs: 50 * 60_000,
-  farmClockStepMs: 3_000,
   environmentFailuresToQuarantine: 3,
   ringAllAfterMs: 1_000,
   preferMs: 2_000,
