@@ -37,6 +37,16 @@ export async function aRound(files?: Readonly<Record<string, Content>>): Promise
   return roundOf(aRepository(files));
 }
 
+const known = new Map<string, Promise<Round>>();
+
+/** One for all tests of a file that ask for the same files and only read from its store. */
+export function aSharedRound(files: Readonly<Record<string, string>>): Promise<Round> {
+  const key = JSON.stringify(files);
+  const round = known.get(key) ?? aRound(files);
+  known.set(key, round);
+  return round;
+}
+
 export async function roundOf(repository: string): Promise<Round> {
   const folder = tempDir('round');
   const store = await openStore(join(folder, 'store'));

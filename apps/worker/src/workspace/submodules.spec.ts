@@ -129,8 +129,19 @@ describe.each(everywhere)('submodules in a workspace by %s', (backend, missing) 
   });
 });
 
-/** A worker, and a Task's store whose base has one submodule. */
-async function aMachine(backend: Backend, files: Readonly<Record<string, string>> = {}) {
+type Files = Readonly<Record<string, string>>;
+type Source = Awaited<ReturnType<typeof makeSource>>;
+const sources = new Map<string, Promise<Source>>();
+
+/** A Task's store whose base has one submodule: one for all tests with the same files, which only read from it. */
+function aSource(files: Files): Promise<Source> {
+  const key = JSON.stringify(files);
+  const source = sources.get(key) ?? makeSource(files);
+  sources.set(key, source);
+  return source;
+}
+
+async function makeSource(files: Files) {
   const inner = aRepository({ 'inner.txt': 'inner\n', '.gitignore': '*.log\n' });
   const commit = plainGit(inner, ['rev-parse', 'HEAD']);
   const top = aRepository({ 'a.txt': 'a\n', '.gitignore': 'built.txt\n', ...files });
@@ -143,6 +154,12 @@ async function aMachine(backend: Backend, files: Readonly<Record<string, string>
   await importBundle(store, bundle);
   const pin = await pinSubmodules(store, [commit]);
   if (pin === undefined) throw new Error('nothing was pinned');
+  return { store, base, pin, commit };
+}
+
+/** A worker, and such a Task. */
+async function aMachine(backend: Backend, files: Files = {}) {
+  const { store, base, pin, commit } = await aSource(files);
   const home = await openHome(tempDir('home'));
   const workspaces = await Workspaces.open({ home, log: openLog('silent'), allowed: [backend] });
   opened.push(workspaces);

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { bundleFor, captureWorkspace } from '#git';
-import { agent, aRound, type Round, when } from '../../../../test/support/git-round.js';
+import { agent, aSharedRound, type Round, when } from '../../../../test/support/git-round.js';
 import { aLoopDisk } from '../../../../test/support/loop-disk.js';
 import { filesAt, plainGit, read, writeFiles } from '../../../../test/support/repositories.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
@@ -463,7 +463,7 @@ interface MachineOptions {
 }
 
 async function aMachine({ root, allowed, files }: MachineOptions = {}): Promise<Machine> {
-  const round = await aRound({
+  const round = await aSharedRound({
     '.gitignore': 'node_modules/\nnode_modules.txt\n',
     'a.txt': 'a\n',
     'gone.txt': 'gone\n',
