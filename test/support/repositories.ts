@@ -48,6 +48,23 @@ export function aRepository(files: Readonly<Record<string, Content>> = { 'readme
   return dir;
 }
 
+const bundles = new Map<string, string>();
+
+/** A bundle of one commit of these files, made once for all tests of a file that ask for the same. */
+export function aBundle(files: Readonly<Record<string, Content>>): string {
+  const key = JSON.stringify(files);
+  const bundle = bundles.get(key) ?? bundleOf(aRepository(files));
+  bundles.set(key, bundle);
+  return bundle;
+}
+
+/** What is committed in a checkout. */
+export function bundleOf(dir: string): string {
+  const bundle = join(tempDir('bundle'), 'source.bundle');
+  plainGit(dir, ['bundle', 'create', '-q', bundle, 'HEAD']);
+  return bundle;
+}
+
 /** Commits all there is in a checkout; answers the id. */
 export function commitFiles(dir: string, files: Readonly<Record<string, Content>>, message: string): string {
   writeFiles(dir, files);

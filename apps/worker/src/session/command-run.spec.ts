@@ -1,11 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { limits } from '#contracts';
-import { bundleCheckout } from '#git';
 import { aWorker, type TestWorker } from '../../../../test/support/a-worker.js';
 import { oneWorker } from '../../../../test/support/one-worker.js';
-import { aRepository, type Content, plainGit } from '../../../../test/support/repositories.js';
+import { aBundle, aRepository, bundleOf, type Content, plainGit } from '../../../../test/support/repositories.js';
 import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
@@ -28,25 +27,11 @@ async function aFarm(files?: Files) {
 }
 
 async function withFiles(farm: StandInController, files: Files = { 'a.txt': 'a\n' }) {
-  const base = await farm.base(await bundleOf(files));
+  const base = await farm.base(aBundle(files));
   const shell = (command: string, more: { cwd?: string; timeout_seconds?: number } = {}): StandInJob =>
     farm.addCommand({ command: { kind: 'shell', command }, ...more }, base);
   const argv = (...words: string[]): StandInJob => farm.addCommand({ command: { kind: 'argv', argv: words } }, base);
   return { farm, base, shell, argv };
-}
-
-const bundles = new Map<string, Promise<string>>();
-
-/** Made once for the same files. */
-function bundleOf(files: Files): Promise<string> {
-  const key = JSON.stringify(files);
-  const known = bundles.get(key) ?? bundleOfCheckout(aRepository(files));
-  bundles.set(key, known);
-  return known;
-}
-
-async function bundleOfCheckout(dir: string): Promise<string> {
-  return (await bundleCheckout({ dir, out: join(tempDir('bundle'), 'source.bundle') })).bundle;
 }
 
 const saidBy = (job: Pick<StandInJob, 'output'>): string => [...job.output.values()].join('');
@@ -310,13 +295,12 @@ describe('a command on a worker', () => {
       `160000,${plainGit(inner, ['rev-parse', 'HEAD'])},libs/inner`,
     ]);
     plainGit(top, ['commit', '-q', '-m', 'Link']);
-    mkdirSync(join(top, 'libs/inner'), { recursive: true });
     const farm = await StandInController.open();
-    const submodules = await farm.submodule(await bundleOfCheckout(inner));
+    const submodules = await farm.submodule(bundleOf(inner));
     farm.repository = { ...repository, setup: null, environment: {}, secrets: {}, submodules };
     const job = farm.addCommand(
       { command: { kind: 'shell', command: 'cat libs/inner/inner.txt; git status -s; git -C libs/inner status -s' } },
-      await farm.base(await bundleOfCheckout(top)),
+      await farm.base(bundleOf(top)),
     );
     await (await aWorker(farm)).until('completed');
     expect(saidBy(job)).toBe('inner\n');

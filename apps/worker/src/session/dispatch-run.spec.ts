@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { limits } from '#contracts';
-import { bundleCheckout } from '#git';
 import { aWorker, type TestWorker } from '../../../../test/support/a-worker.js';
 import { oneWorker } from '../../../../test/support/one-worker.js';
-import { aRepository } from '../../../../test/support/repositories.js';
+import { aBundle } from '../../../../test/support/repositories.js';
 import { type Heard, StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
@@ -362,7 +360,7 @@ describe('a Dispatch on a worker', () => {
 
   it('goes on with a bundle where the download broke off', async () => {
     const { farm, worker } = await shared();
-    const base = await aNewBase(farm, 'broken off');
+    const base = await farm.base(aBundle({ 'a.txt': 'broken off' }));
     const before = farm.ranges.length;
     farm.cutBundleAt = 60;
     const job = farm.add(script(green), base);
@@ -372,7 +370,7 @@ describe('a Dispatch on a worker', () => {
 
   it('fetches the bundle of a base once for two Dispatches at once', async () => {
     const { farm, worker } = await shared();
-    const base = await aNewBase(farm, 'for two');
+    const base = await farm.base(aBundle({ 'a.txt': 'for two' }));
     const before = farm.ranges.length;
     const jobs = [farm.add(script(green), base), farm.add(script(green), base)];
     for (const job of jobs) await worker.of(job).until('completed');
@@ -399,12 +397,6 @@ function names(farm: StandInController, job: StandInJob): readonly string[] {
 
 function git(farm: StandInController, ...args: string[]): string {
   return execFileSync('git', args, { cwd: farm.store.dir }).toString();
-}
-
-/** A commit that no worker has the bundle of. */
-async function aNewBase(farm: StandInController, content: string): Promise<string> {
-  const dir = aRepository({ 'a.txt': content });
-  return farm.base((await bundleCheckout({ dir, out: join(tempDir('bundle'), 'source.bundle') })).bundle);
 }
 
 function isPackOf(job: StandInJob, path: string): boolean {

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { bundleCheckout } from '#git';
 import { aWorker } from '../../../../test/support/a-worker.js';
 import { oneWorker } from '../../../../test/support/one-worker.js';
-import { aRepository } from '../../../../test/support/repositories.js';
+import { aBundle } from '../../../../test/support/repositories.js';
 import { StandInController, type StandInJob } from '../../../../test/support/stand-in-controller.js';
 import { tempDir } from '../../../../test/support/temp-dir.js';
 import { waitUntil } from '../../../../test/support/wait-until.js';
@@ -14,9 +13,7 @@ const shared = oneWorker();
 
 /** A commit at the farm, and commands that the member of an Assignment of its own asked for. */
 async function anAssignment(farm: StandInController) {
-  const dir = aRepository({ 'a.txt': 'a\n', '.gitignore': 'deps/\n' });
-  const { bundle } = await bundleCheckout({ dir, out: join(tempDir('bundle'), 'source.bundle') });
-  const base = await farm.base(bundle);
+  const base = await farm.base(aBundle({ 'a.txt': 'a\n', '.gitignore': 'deps/\n' }));
   const assignment = `asg_${randomUUID()}`;
   const shell = (command: string, at = base): StandInJob => {
     const job = farm.addCommand({ command: { kind: 'shell', command } }, at);
