@@ -192,7 +192,7 @@ async function handOver(world: World, session: Session, random: Random, { toTheE
     return;
   }
   session.begun = true;
-  const words = toTheEnd ? lastWords(came.answer, session) : someWords(came.answer, random);
+  const words = toTheEnd ? lastWords(came.answer, session, random) : someWords(came.answer, random);
   const callId = random.uuid();
   const said = await world.whole(`${session.name}: ${words.name}`, () => words.again(member, session.lease, callId));
   if (said.came === 'ok') session.said = { ...words, callId };
@@ -216,8 +216,10 @@ function delegateTo(ids: readonly string[]): Words1 {
   };
 }
 
-/** Green as soon as the rules let it; else whoever is missing gets work; else blocked. */
-function lastWords({ direct_team, available_actions }: Context, session: Session): Words1 {
+/** Green as soon as the rules let it; else whoever is missing gets work; else blocked. Who may ask does so now and then. */
+function lastWords(context: Context, session: Session, random: Random): Words1 {
+  const { direct_team, available_actions } = context;
+  if (available_actions.includes('open_human_request') && random.chance(0.2)) return aQuestionOf(context, random);
   const team = teammates(direct_team);
   const missing = team.filter(({ participation }) => participation === 'required');
   if (missing.length === 0) return checkpoint({ summary: 'Done', outcome: 'green' });
@@ -268,11 +270,8 @@ function someWords(context: Context, random: Random): Words1 {
     }
     case 'remove':
       return { name: 'remove', again: (member, lease, callId) => member.removeChild(lease, someone, callId) };
-    case 'ask': {
-      const kinds = context.current_member.effective_capabilities.human_request;
-      const request = aQuestion(random, kinds);
-      return { name: 'ask', again: (member, lease, callId) => member.ask(lease, request, callId) };
-    }
+    case 'ask':
+      return aQuestionOf(context, random);
     case 'run': {
       const request = { command: { kind: 'shell' as const, command: 'true' }, summary: 'Try it' };
       return { name: 'run', again: (member, lease, callId) => member.run(lease, request, callId) };
@@ -282,6 +281,11 @@ function someWords(context: Context, random: Random): Words1 {
     default:
       return checkpoint({ summary: `It is ${does}`, outcome: does });
   }
+}
+
+function aQuestionOf({ current_member }: Context, random: Random): Words1 {
+  const request = aQuestion(random, current_member.effective_capabilities.human_request);
+  return { name: 'ask', again: (member, lease, callId) => member.ask(lease, request, callId) };
 }
 
 function aMember(random: Random, depth: number): NewMember {

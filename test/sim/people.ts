@@ -196,12 +196,19 @@ function answersTo(question: View['human_requests'][number] | undefined, random:
   return answers.length > 0 ? answers : [{ kind: 'skipped' as const, item_id: 'nothing' }];
 }
 
-/** Somebody does what is asked of people, so that the Task does not wait for them. */
+/** Somebody does what is asked of people, so that the Task does not wait for them; now and then in a pause (I14). */
 export async function helpTask(world: World, task: SimTask, random: Random): Promise<void> {
   const controller = world.controller(random);
   const { teams, database } = controller;
   const actor = { principal: actors[0] };
-  const view = await look(world, task, controller);
+  const control = (action: string) =>
+    database.transaction((tx) => teams.tasks.control(tx, actor, { task_id: task.id, action_id: action }));
+  let view = await look(world, task, controller);
+  const pause = view?.actions.find(({ kind }) => kind === 'pause');
+  if (pause && view?.human_requests.some(({ actions }) => actions.length > 0) && random.chance(0.5)) {
+    await world.call(`pause ${task.name}`, () => control(pause.id));
+    view = await look(world, task, controller);
+  }
   for (const { request_id, actions, items } of view?.human_requests ?? []) {
     const answer = actions.find(({ kind }) => kind === 'answer');
     if (!answer) continue;
@@ -217,7 +224,5 @@ export async function helpTask(world: World, task: SimTask, random: Random): Pro
     );
   }
   const resume = view?.actions.find(({ kind }) => kind === 'resume');
-  if (!resume) return;
-  const input = { task_id: task.id, action_id: resume.id };
-  await world.call(`resume ${task.name}`, () => database.transaction((tx) => teams.tasks.control(tx, actor, input)));
+  if (resume) await world.call(`resume ${task.name}`, () => control(resume.id));
 }
