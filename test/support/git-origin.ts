@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { json } from 'node:stream/consumers';
 import { afterAll } from '@jest/globals';
 import { z } from 'zod';
+import { spawnTracked } from './processes.js';
 import { plainGit } from './repositories.js';
 import { tempDir } from './temp-dir.js';
 
@@ -42,12 +44,13 @@ afterAll(async () => {
   await Promise.all([...open].map((server) => server.close()));
 });
 
-/** A git server over real https: node in front of `git http-backend`. */
+/** A git server over real https: this process in front of `git http-backend`. */
 export async function anHttpsOrigin(alsoNamed: readonly string[] = []): Promise<HttpsOrigin> {
   const folder = tempDir('origin');
   const root = join(folder, 'repositories');
   mkdirSync(root);
   const { cert, key, caFile } = aCertificate(folder, alsoNamed);
+  const answer = gitBackend(root);
   const asked: HttpsOrigin['asked'][number][] = [];
   const tokens = new Map<string, string>();
   const server = createServer({ cert, key }, (request, response) => {
@@ -61,7 +64,7 @@ export async function anHttpsOrigin(alsoNamed: readonly string[] = []): Promise<
     }
     if (request.url?.endsWith('/info/lfs/objects/batch') === true)
       void answerBatch(origin, request, response).catch(() => response.destroy());
-    else backend(root, request, response);
+    else answer(request, response);
   });
   const port = await listen(server);
   const origin: HttpsOrigin = {
@@ -171,41 +174,40 @@ function sendObject(origin: HttpsOrigin, request: IncomingMessage, response: Ser
   response.writeHead(content === undefined ? 404 : allowed ? 200 : 403).end(allowed ? content : undefined);
 }
 
-/** CGI as `git http-backend` speaks it. */
-function backend(root: string, request: IncomingMessage, response: ServerResponse): void {
-  const url = new URL(request.url ?? '/', 'https://origin');
-  const child = spawn('git', ['http-backend'], {
-    env: {
-      PATH: process.env.PATH,
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_PROJECT_ROOT: root,
-      GIT_HTTP_EXPORT_ALL: '1',
-      REQUEST_METHOD: request.method,
-      PATH_INFO: url.pathname,
-      QUERY_STRING: url.search.slice(1),
-      CONTENT_TYPE: request.headers['content-type'] ?? '',
-      ...(request.headers['content-encoding'] !== undefined && {
-        HTTP_CONTENT_ENCODING: String(request.headers['content-encoding']),
-      }),
-      ...(request.headers['git-protocol'] !== undefined && { GIT_PROTOCOL: String(request.headers['git-protocol']) }),
-    },
-    stdio: ['pipe', 'pipe', 'ignore'],
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** `git http-backend`, by a process that is started when it is asked for the first time. */
+function gitBackend(root: string): Answer {
+  let started: Promise<number> | undefined;
+  return (request, response) => {
+    started ??= startBackend(root);
+    started.then(
+      (port) => passOn(port, request, response),
+      () => response.destroy(),
+    );
+  };
+}
+
+async function startBackend(root: string): Promise<number> {
+  const { child, stdout } = await spawnTracked(process.execPath, [join(import.meta.dirname, 'git-backend.mjs'), root]);
+  while (!stdout().includes('\n')) await once(child.stdout ?? child, 'data');
+  return Number(stdout());
+}
+
+/** Headers that are between two neighbours. */
+const ofConnection = new Set(['connection', 'keep-alive', 'transfer-encoding', 'expect']);
+const passed = (headers: IncomingHttpHeaders) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.has(name)));
+
+function passOn(port: number, request: IncomingMessage, response: ServerResponse): void {
+  const { method, url: path, headers } = request;
+  const onward = httpRequest({ host: '127.0.0.1', port, method, path, headers: passed(headers) }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, passed(answer.headers));
+    answer.pipe(response);
   });
-  child.stdin.on('error', () => undefined);
-  request.pipe(child.stdin);
-  response.on('close', () => child.kill());
-  let head = Buffer.alloc(0);
-  child.stdout.on('data', (chunk: Buffer) => {
-    if (response.headersSent) return void response.write(chunk);
-    head = Buffer.concat([head, chunk]);
-    const end = head.indexOf('\r\n\r\n');
-    if (end < 0) return;
-    const lines = head.toString('latin1', 0, end).split('\r\n');
-    const headers = Object.fromEntries(lines.map((line) => line.split(/:\s*/, 2)));
-    response.writeHead(Number.parseInt(headers.Status ?? '200', 10), headers);
-    response.write(head.subarray(end + 4));
-  });
-  child.stdout.on('end', () => response.end());
+  onward.on('error', () => response.destroy());
+  response.on('close', () => onward.destroy());
+  request.pipe(onward);
 }
 
 export interface SshOrigin {

@@ -113,6 +113,9 @@ interface Captured {
   readonly pack: string;
 }
 
+/** The same changes to the same base are the same commit, whoever makes them: twenty gits, once in a test file. */
+const captures = new Map<string, Promise<Captured>>();
+
 /** A machine that says what it is told to say, with real workspaces where it is asked for one. */
 export class TeamWorker {
   constructor(
@@ -258,6 +261,18 @@ export class TeamWorker {
     lease: LeasedJob,
     files: Readonly<Record<string, Content>>,
     include: readonly string[] = [],
+  ): Promise<Captured> {
+    const wanted = JSON.stringify([payloadOf(lease).base, files, include]);
+    const capturing = captures.get(wanted) ?? this.capture(lease, files, include);
+    captures.set(wanted, capturing);
+    capturing.catch(() => captures.delete(wanted));
+    return capturing;
+  }
+
+  private async capture(
+    lease: LeasedJob,
+    files: Readonly<Record<string, Content>>,
+    include: readonly string[],
   ): Promise<Captured> {
     const payload = payloadOf(lease);
     const folder = tempDir('workspace');
