@@ -15,6 +15,7 @@ const programs = {
   'longshore-cli': 'apps/cli/src/cli.js',
   controller: 'apps/controller/src/main.js',
   worker: 'apps/worker/src/main.js',
+  'scripted-agent': 'apps/worker/src/provider/scripted/scripted-main.js',
 };
 
 /** They find files beside themselves. */

@@ -25,6 +25,8 @@ const jest = spawn(
   [
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
+    // See --workerIdleMemoryLimit.
+    '--max-semi-space-size=4',
     join(root, 'node_modules/jest/bin/jest.js'),
     '--selectProjects',
     suite,

@@ -5,7 +5,7 @@ import { transformFile } from '@swc/core';
 import { execa } from 'execa';
 
 const root = resolve(import.meta.dirname, '../..');
-const programs = ['longshore.js', 'longshore-cli.js', 'controller.js', 'worker.js'];
+const programs = ['longshore.js', 'longshore-cli.js', 'controller.js', 'worker.js', 'scripted-agent.js'];
 let building: Promise<void> | undefined;
 
 /**

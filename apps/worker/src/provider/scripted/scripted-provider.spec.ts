@@ -151,7 +151,7 @@ steps:
 
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
-    expect(lines.filter((line) => line.includes('scripted-main'))).not.toEqual([]);
+    expect(lines.filter((line) => line.includes('scripted-agent'))).not.toEqual([]);
     expect(lines.filter((line) => line.includes(canary))).toEqual([]);
   });
 

@@ -47,15 +47,21 @@ export const scriptedProvider: Provider = {
 
 /** It runs from this package itself. */
 function ownFiles(): readonly string[] {
-  const main = childMain(import.meta.url, './scripted-main.js');
-  const root = main.slice(0, main.lastIndexOf('/dist/'));
-  return ['dist', 'node_modules', 'package.json'].map((name) => join(root, name));
+  return ['dist', 'node_modules', 'package.json'].map((name) => join(ownRoot(), name));
+}
+
+/** `scripted-main.ts` in one file. */
+const agentProgram = (): string => join(ownRoot(), 'dist/scripted-agent.js');
+
+function ownRoot(): string {
+  const built = childMain(import.meta.url, './scripted-main.js');
+  return built.slice(0, built.lastIndexOf('/dist/'));
 }
 
 function commandOf(request: SessionRequest): TreeCommand {
   const command = {
     file: process.execPath,
-    args: [childMain(import.meta.url, './scripted-main.js')],
+    args: [agentProgram()],
     cwd: request.workspace,
     environment: request.environment,
   };
