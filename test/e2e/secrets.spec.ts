@@ -26,7 +26,7 @@ steps:
       what: 'the job to start',
     });
     const lines = allCommandLines().join('\n');
-    expect(lines).toContain('scripted-main');
+    expect(lines).toContain('scripted-agent');
     expect(lines).not.toContain(canary);
     expect(job.epoch).toBe(1);
     await farm.control(task, 'cancel');
