@@ -33,8 +33,9 @@ const jest = spawn(
     '--json',
     `--outputFile=${join(results, `${suite}.json`)}`,
     `--testTimeout=${suites[suite]}`,
-    // Tests wait for processes more than they compute: two at once also on two cores.
-    `--maxWorkers=${Math.max(2, availableParallelism() - 1)}`,
+    // Tests wait for processes more than they compute: two at once also on two cores, and of the e2e suite, where one file waits
+    // out the outages, three.
+    `--maxWorkers=${Math.max(suite === 'e2e' ? 3 : 2, availableParallelism() - 1)}`,
     // A process of 1.5 GB takes thirty times as long to start another as a small one does, and tests start thousands of gits.
     '--workerIdleMemoryLimit=450MB',
     ...rest,
