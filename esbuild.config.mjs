@@ -65,8 +65,7 @@ for (const [name, entry] of Object.entries(programs)) {
     format: 'esm',
     // a class is provided, and logged, by its name
     keepNames: true,
-    minifyWhitespace: true,
-    sourcemap: 'linked',
+    // no source maps: Node reads and keeps them from the start, 100 MB for a controller; names and lines stay readable without
     external,
     plugins: [ifInstalled, asCompiled],
     // packages that are CommonJS ask for what is Node's own
