@@ -153,7 +153,9 @@ export class StandInController {
   startOver(): void {
     this.weather = fine;
     this.leaseMs = usualLeaseMs;
+    this.drain = false;
     this.repository = null;
+    this.inUse = undefined;
     this.cutBundleAt = undefined;
     for (const job of this.jobs.values()) {
       if (job.state === 'queued') job.state = 'cancelled';

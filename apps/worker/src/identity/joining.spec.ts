@@ -55,10 +55,15 @@ describe('joining a farm', () => {
     const tokens = farm.requests(/\/v1\/token/).length;
     let refused = 0;
     farm.weather = ({ path }) =>
-      path.endsWith('/request') && refused++ === 0 ? { problem: 'unauthenticated' } : 'fine';
-    const job = farm.add('steps:\n  - call: {operation: checkpoint, input: {outcome: green, summary: Done}}\n');
-    await worker.of(job).until('completed');
-    expect(job.state).toBe('done');
+      path.endsWith('job_claim') && refused++ === 0 ? { problem: 'unauthenticated' } : 'fine';
+    const done = 'steps:\n  - call: {operation: checkpoint, input: {outcome: green, summary: Done}}\n';
+    // the claim that is held open already takes the first, the refused one would have taken the second
+    const first = farm.add(done);
+    await worker.of(first).until('claimed');
+    await waitUntil(() => refused > 0, { what: 'a claim to be refused' });
+    const second = farm.add(done);
+    await worker.of(second).until('completed');
+    expect(second.state).toBe('done');
     expect(farm.requests(/\/v1\/token/).length).toBe(tokens + 1);
   });
 
