@@ -46,17 +46,15 @@ const asCompiled = {
       return {
         contents: contents
           .replaceAll('import.meta.url', `new URL(${JSON.stringify(`./${own}`)}, import.meta.url).href`)
-          .replaceAll('import.meta.dirname', `import.meta.dirname + ${JSON.stringify(`/${dirname(own)}`)}`),
+          .replaceAll('import.meta.dirname', `(import.meta.dirname + ${JSON.stringify(`/${dirname(own)}`)})`),
         resolveDir: dirname(path),
       };
     });
   },
 };
 
-// a source that changes meanwhile is newer
-const begun = new Date();
-for (const [name, entry] of Object.entries(programs)) {
-  const { outputFiles } = await build({
+function bundle([name, entry]) {
+  return build({
     entryPoints: [join(dist, entry)],
     outfile: join(dist, `${name}.js`),
     bundle: true,
@@ -65,7 +63,7 @@ for (const [name, entry] of Object.entries(programs)) {
     format: 'esm',
     // a class is provided, and logged, by its name
     keepNames: true,
-    // no source maps: Node reads and keeps them from the start, 100 MB for a controller; names and lines stay readable without
+    // no source maps: Node reads and keeps them from the start, as much as a controller is large; names and lines stay readable without
     external,
     plugins: [ifInstalled, asCompiled],
     // packages that are CommonJS ask for what is Node's own
@@ -75,11 +73,15 @@ for (const [name, entry] of Object.entries(programs)) {
     logLevel: 'error',
     write: false,
   });
-  for (const { path, contents } of outputFiles) {
-    // whole or not there: another process may be loading it
-    const draft = `${path}.${randomUUID()}`;
-    await writeFile(draft, contents, { mode: 0o755 });
-    await utimes(draft, begun, begun);
-    await rename(draft, path);
-  }
+}
+
+// a source that changes meanwhile is newer
+const begun = new Date();
+const bundles = await Promise.all(Object.entries(programs).map(bundle));
+for (const { path, contents } of bundles.flatMap(({ outputFiles }) => outputFiles)) {
+  // whole or not there: another process may be loading it
+  const draft = `${path}.${randomUUID()}`;
+  await writeFile(draft, contents, { mode: 0o755 });
+  await utimes(draft, begun, begun);
+  await rename(draft, path);
 }

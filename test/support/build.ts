@@ -5,7 +5,7 @@ import { transformFile } from '@swc/core';
 import { execa } from 'execa';
 
 const root = resolve(import.meta.dirname, '../..');
-const programs = ['longshore.js', 'longshore-cli.js', 'controller.js', 'worker.js', 'scripted-agent.js'];
+const bundler = 'esbuild.config.mjs';
 let building: Promise<void> | undefined;
 
 /**
@@ -25,10 +25,12 @@ async function build(): Promise<void> {
     ...(folders[1] ?? []).map((file) => join('libs', file)),
   ];
   const compiled = sources.filter((file) => /(?<!\.d|\.spec)\.ts$/.test(file));
-  const changed = Math.max(...(await Promise.all(compiled.map(compileIfNewer))));
+  const changed = Math.max(await changedAt(join(root, bundler)), ...(await Promise.all(compiled.map(compileIfNewer))));
+  const programs = (await readdir(join(root, 'dist'))).filter((name) => name.endsWith('.js'));
   const bundled = await Promise.all(programs.map((name) => changedAt(join(root, 'dist', name))));
-  if (Math.min(...bundled) >= changed) return;
-  await execa(join(root, 'node_modules/.bin/node'), ['esbuild.config.mjs'], { cwd: root });
+  // all are written by one run, and of none when it fails
+  if (Math.max(...bundled) >= changed) return;
+  await execa(join(root, 'node_modules/.bin/node'), [bundler], { cwd: root });
 }
 
 /** Answers when the source was changed last. */

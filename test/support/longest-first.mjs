@@ -9,25 +9,13 @@ const starting = ['/apps/worker/', '/libs/git/', '/apps/cli/', '/libs/teams/'];
 /** The order in which Jest runs test files on a machine that has not run them before: what waits, what starts much, what is large. */
 export default class LongestFirst {
   sort(tests) {
-    const rankIn = (list, fits) => {
-      const n = list.findIndex(fits);
-      return n === -1 ? list.length : n;
-    };
-    const rank = new Map(
-      tests.map(({ path }) => [
-        path,
-        [
-          rankIn(waiting, (file) => path.endsWith(file)),
-          rankIn(starting, (folder) => path.includes(folder)),
-          -statSync(path).size,
-        ],
-      ]),
+    const size = new Map(tests.map((test) => [test, statSync(test.path).size]));
+    return tests.toSorted(
+      (a, b) =>
+        placeIn(waiting, a) - placeIn(waiting, b) ||
+        placeIn(starting, a) - placeIn(starting, b) ||
+        size.get(b) - size.get(a),
     );
-    const of = ({ path }) => rank.get(path);
-    return tests.toSorted((a, b) => {
-      const differing = of(a).findIndex((value, n) => value !== of(b)[n]);
-      return differing === -1 ? 0 : of(a)[differing] - of(b)[differing];
-    });
   }
 
   shard(tests) {
@@ -39,4 +27,9 @@ export default class LongestFirst {
   }
 
   cacheResults() {}
+}
+
+function placeIn(list, { path }) {
+  const n = list.findIndex((part) => path.includes(part));
+  return n === -1 ? list.length : n;
 }

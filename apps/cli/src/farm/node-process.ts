@@ -51,7 +51,7 @@ export async function startNodeProcess(options: NodeProcessOptions): Promise<Nod
   try {
     const { size: from } = await log.stat();
     const { program, flags = [], args = [] } = options;
-    const child = spawn(process.execPath, ['--enable-source-maps', ...flags, program, ...args], {
+    const child = spawn(process.execPath, [...flags, program, ...args], {
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', log.fd],
       env: { ...childEnvironment(), NODE_COMPILE_CACHE: compiledFolder(), ...onlySet(options.env) },

@@ -13,3 +13,8 @@ export function childMain(importMetaUrl: string, name: `./${string}.js`): string
   const at = path.lastIndexOf(source);
   return `${path.slice(0, at)}${sep}dist${path.slice(at)}`;
 }
+
+/** The folder of the package that such a file belongs to. */
+export function packageOf(built: string): string {
+  return built.slice(0, built.lastIndexOf(`${sep}dist${sep}`));
+}

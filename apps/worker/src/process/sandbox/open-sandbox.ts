@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { FarmError } from '#contracts';
 import { makePrivateFolder } from '../../private-file.js';
-import { childMain } from '../child-main.js';
+import { childMain, packageOf } from '../child-main.js';
 import type { TreeCommand } from '../guarded-tree.js';
 import {
   type Bubblewrap,
@@ -146,7 +146,7 @@ function lastOfEach(mounts: readonly Mount[]): readonly Mount[] {
 function relayFiles(): readonly string[] {
   const main = childMain(import.meta.url, './inside-main.js');
   // beside dist: says that the relay is a module
-  return [main, join(main.slice(0, main.lastIndexOf('/dist/')), 'package.json')];
+  return [main, join(packageOf(main), 'package.json')];
 }
 
 function relayCommand(relays: readonly string[]): readonly string[] {

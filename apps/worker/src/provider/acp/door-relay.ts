@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { McpServer } from '@agentclientprotocol/sdk';
-import { childMain } from '../../process/child-main.js';
+import { childMain, packageOf } from '../../process/child-main.js';
 import type { SessionRequest } from '../port.js';
 
 /**
@@ -36,7 +36,7 @@ export class DoorRelay {
 export function relayFiles(): readonly string[] {
   const main = relayMain();
   // beside dist: says that the relay is a module
-  return [main, join(main.slice(0, main.lastIndexOf('/dist/')), 'package.json')];
+  return [main, join(packageOf(main), 'package.json')];
 }
 
 const relayMain = (): string => childMain(import.meta.url, './door-relay-main.js');

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limits } from '#contracts';
 import { makePrivateFolder } from '../../private-file.js';
-import { childMain } from '../../process/child-main.js';
+import { childMain, packageOf } from '../../process/child-main.js';
 import type { GuardedTree, TreeCommand, TreeEnd } from '../../process/guarded-tree.js';
 import { startGuarded } from '../../process/guardian.js';
 import { StreamTail } from '../bounded-lines.js';
@@ -53,10 +53,7 @@ function ownFiles(): readonly string[] {
 /** `scripted-main.ts` in one file. */
 const agentProgram = (): string => join(ownRoot(), 'dist/scripted-agent.js');
 
-function ownRoot(): string {
-  const built = childMain(import.meta.url, './scripted-main.js');
-  return built.slice(0, built.lastIndexOf('/dist/'));
-}
+const ownRoot = (): string => packageOf(childMain(import.meta.url, './scripted-main.js'));
 
 function commandOf(request: SessionRequest): TreeCommand {
   const command = {
