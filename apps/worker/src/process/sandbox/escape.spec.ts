@@ -8,6 +8,7 @@ import { aRound } from '../../../../../test/support/git-round.js';
 import { aNats, type TestNats } from '../../../../../test/support/nats.js';
 import { tempDir } from '../../../../../test/support/temp-dir.js';
 import { testRun } from '../../../../../test/support/test-run.js';
+import { waitUntil } from '../../../../../test/support/wait-until.js';
 import { checkFileReferences } from '../../workspace/file-references.js';
 import { type SandboxRules, type SandboxRung, sandboxRungs } from './rules.js';
 import { countsProcesses } from './tree-limits.js';
@@ -288,8 +289,10 @@ describe('out of a sandbox', () => {
   it('E14 a grandchild that hides from its marker, its session and its parents does not outlive a cancel behind walls', async () => {
     const attempt = async (box: TestSandbox, rung: SandboxRung): Promise<boolean> => {
       const mark = `3${sandboxRungs.indexOf(rung)}7.${process.pid}`;
-      const tree = await box.start('sh', '-c', `env -i setsid sh -c 'sleep ${mark} & echo there'; sleep 300`);
+      // told once the parent between is gone: until then the tree still reaches it by its parents
+      const tree = await box.start('sh', '-c', `env -i setsid sh -c 'sleep ${mark} &'; echo there; sleep 300`);
       await new Promise<void>((resolve) => tree.stdout.once('data', () => resolve()));
+      await waitUntil(() => processesNamed(mark).length > 0);
       const end = await tree.stop({ graceMs: 0 });
       const left = processesNamed(mark);
       for (const pid of left) process.kill(pid, 'SIGKILL');
