@@ -389,7 +389,9 @@ export async function aTeamFarm({ gitLimits, outputLimits, sources, ...draws }: 
   const view: TeamFarm['view'] = async (task) => TaskView.parse(await select(task, { kind: 'overview' }));
   const task: TeamFarm['task'] = async (more = {}) => {
     const id = await start(more);
-    await teams.sweeps.prepareTasks(patience);
+    // a look takes some of those that wait, in no order: others of the test may come first
+    for (let moved: readonly string[] = ['']; moved.length > 0 && !moved.includes(id); )
+      moved = await teams.sweeps.prepareTasks(patience);
     return id;
   };
   const worker: TeamFarm['worker'] = (name, what = {}) =>
