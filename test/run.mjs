@@ -20,6 +20,14 @@ if (!Object.hasOwn(suites, suite)) {
 const results = join(root, '.test-results');
 mkdirSync(results, { recursive: true });
 const bin = join(root, 'node_modules/.bin');
+/** Tests wait for processes more than they compute: two at once also on two cores. */
+function filesAtOnce() {
+  // Each file of the simulator keeps every core at work by itself.
+  if (suite === 'sim') return 1;
+  // One file of them waits out the outages.
+  return Math.max(suite === 'e2e' ? 3 : 2, availableParallelism() - 1);
+}
+
 const jest = spawn(
   join(bin, 'node'),
   [
@@ -33,9 +41,7 @@ const jest = spawn(
     '--json',
     `--outputFile=${join(results, `${suite}.json`)}`,
     `--testTimeout=${suites[suite]}`,
-    // Tests wait for processes more than they compute: two at once also on two cores, and of the e2e suite, where one file waits
-    // out the outages, three.
-    `--maxWorkers=${Math.max(suite === 'e2e' ? 3 : 2, availableParallelism() - 1)}`,
+    `--maxWorkers=${filesAtOnce()}`,
     // A process of 1.5 GB takes thirty times as long to start another as a small one does, and tests start thousands of gits.
     '--workerIdleMemoryLimit=450MB',
     ...rest,

@@ -54,6 +54,7 @@ async function liveAll(from: number, many: number, most: number, plant?: Plant):
   );
   const tally = new Tally();
   const failed: Failure[] = [];
+  const began = performance.now();
   let lived = 0;
   try {
     for (let seed = from; seed < from + many; seed += 1) {
@@ -71,7 +72,7 @@ async function liveAll(from: number, many: number, most: number, plant?: Plant):
   }
   const report: SimReport = { seeds: lived, steps: most, failures: failed, tally: tally.counted() };
   if (values.json) console.log(JSON.stringify(report));
-  else console.log(tableOf(report));
+  else console.log(tableOf(report, (performance.now() - began) / 1000));
   return failed;
 }
 

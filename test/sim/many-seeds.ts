@@ -42,9 +42,11 @@ async function liveIn(args: readonly string[], reports = 1): Promise<readonly Si
   return lines.map((line) => Report.parse(JSON.parse(line)));
 }
 
-/** From the first seed on, in as many processes as there are processors, two at least. */
+/** In so many processes at once: as there are processors, two at least. */
+const processes = Math.max(2, availableParallelism() - 1);
+
+/** From the first seed on. */
 export async function liveMany(seeds: number): Promise<SimReport> {
-  const processes = Math.max(2, availableParallelism() - 1);
   const share = Math.ceil(seeds / processes);
   const froms = Array.from({ length: processes }, (_, n) => 1 + n * share).filter((from) => from <= seeds);
   const reports = froms.map((from) =>
@@ -53,7 +55,15 @@ export async function liveMany(seeds: number): Promise<SimReport> {
   return merged((await Promise.all(reports)).flat());
 }
 
-/** With each planted bug until it is seen, in so many seeds at most. One process for all: to start one takes as long as to see a bug. */
-export function liveWith(plants: readonly string[], seeds: number): Promise<readonly SimReport[]> {
-  return liveIn([...plants.flatMap((plant) => ['--plant', plant]), '--seeds', String(seeds)], plants.length);
+/**
+ * With each planted bug until it is seen, in so many seeds at most: reports in the order of the plants. A process takes many: to
+ * start one takes as long as to see a bug.
+ */
+export async function liveWith(plants: readonly string[], seeds: number): Promise<readonly SimReport[]> {
+  const share = Math.ceil(plants.length / processes);
+  const shares = Array.from({ length: processes }, (_, n) => plants.slice(n * share, (n + 1) * share));
+  const lives = shares
+    .filter((mine) => mine.length > 0)
+    .map((mine) => liveIn([...mine.flatMap((plant) => ['--plant', plant]), '--seeds', String(seeds)], mine.length));
+  return (await Promise.all(lives)).flat();
 }

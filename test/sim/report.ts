@@ -22,13 +22,13 @@ export function merged(reports: readonly SimReport[]): SimReport {
 
 const mostNames = 24;
 
-/** How often each thing happened, for people. */
-export function tableOf({ seeds, steps, failures, tally }: SimReport): string {
+/** How often each thing happened, for people, and how many seconds it took. */
+export function tableOf({ seeds, steps, failures, tally }: SimReport, seconds: number): string {
   const groups = Object.entries(tally).map(([group, names]) => {
     const all = Object.entries(names);
     const shown = all.slice(0, mostNames).map(([name, count]) => `${String(count).padStart(8)}  ${name}`);
     const rest = all.length > mostNames ? [`          and ${all.length - mostNames} more`] : [];
     return [`\n${group}`, ...shown, ...rest].join('\n');
   });
-  return `${seeds} seeds of ${steps} steps, ${failures.length} failed\n${groups.join('\n')}`;
+  return `${seeds} seeds of ${steps} steps in ${Math.round(seconds)} s, ${failures.length} failed\n${groups.join('\n')}`;
 }

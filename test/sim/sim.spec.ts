@@ -10,8 +10,9 @@ const patience = seeds * 30_000;
 
 let report: SimReport;
 beforeAll(async () => {
+  const began = performance.now();
   report = await liveMany(seeds);
-  const table = tableOf(report);
+  const table = tableOf(report, (performance.now() - began) / 1000);
   writeFileSync(join(import.meta.dirname, '../../.test-results/sim.txt'), `${table}\n`);
   process.stderr.write(`\n${table}\n`);
 }, patience);
