@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { runCli } from '../support/answering-farm.js';
 import { Farm, type FarmWorker } from '../support/farm.js';
+import { aHoldingRoadTo, type HoldingRoad } from '../support/holding-road.js';
 import { tempDir } from '../support/temp-dir.js';
 import { waitUntil } from '../support/wait-until.js';
 
@@ -11,14 +12,30 @@ const script = `steps:
   - call: {operation: checkpoint, input: {outcome: green, summary: Done}}`;
 
 let farm: Farm;
+let road: HoldingRoad;
 beforeAll(async () => {
-  farm = await Farm.start({ workers: ['north', 'south'], slots: 1 });
+  farm = await Farm.start();
+  road = await aHoldingRoadTo(farm.url);
+  await Promise.all(['north', 'south'].map((name) => farm.join(name, { slots: 1, url: road.url })));
 });
-afterAll(() => farm.stop());
+afterAll(async () => {
+  await farm.stop();
+  road.close();
+});
 
 const workers = (): readonly FarmWorker[] => [...farm.workers.values()];
 const cli = (...words: readonly string[]) =>
   runCli(words, { env: { LONGSHORE_CREDENTIAL: join(farm.data, 'credential.json') } });
+
+/** The member asks what it is to do, then the machine of the command does: before it is told, it can not have begun. */
+function ofTheSecondJob(): (path: string) => boolean {
+  let first: string | undefined;
+  return (path) => {
+    const job = /^\/v1\/jobs\/([^/]+)\/request$/.exec(path)?.[1];
+    first ??= job;
+    return job !== undefined && job !== first;
+  };
+}
 
 /** Who claims the command of a Task: the first worker that says so. */
 async function claimant(task: string): Promise<FarmWorker> {
@@ -57,7 +74,9 @@ describe('the verification of a Task on a farm', () => {
   it('H8 runs a command once whose first machine was killed before it began, and never again one that had begun', async () => {
     const folder = tempDir('marks');
     const early = join(folder, 'early');
+    const asksForCommand = road.holdNext(ofTheSecondJob());
     const first = await farm.startTask(script, { verify: `echo ran >> ${early}` });
+    await asksForCommand;
     const killed = await claimant(first);
     killed.signal('SIGKILL');
     await killed.ended;

@@ -43,8 +43,8 @@ export async function aRoundRobin(): Promise<RoundRobin> {
   };
 }
 
-/** Headers, the Host among them, and bodies as they are. */
-function pass(asked: IncomingMessage, answer: ServerResponse, target: string, agent: Agent): void {
+/** Passes a request on: headers, the Host among them, and bodies as they are. */
+export function pass(asked: IncomingMessage, answer: ServerResponse, target: string, agent: Agent): void {
   const { method, url: path, rawHeaders } = asked;
   const { hostname, port } = new URL(target);
   const onward = request({ hostname, port, method, path, headers: rawHeaders, agent }, (answered) => {
