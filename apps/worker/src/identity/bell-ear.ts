@@ -4,6 +4,9 @@ import { bells } from '#contracts';
 import { faultOf, type Log } from '../log.js';
 import type { NatsUser } from './worker-token.js';
 
+/** Within so long a worker looks that has lost its bell. */
+const deafLookMs = 1_000;
+
 /**
  * The worker's ear: Nest's NATS server with another way to connect. Nest's own connects once, before the application starts, and
  * ends with its user's token; here the bell may be away at any time, and a new user takes over on a second connection before the
@@ -88,7 +91,7 @@ export class BellEar extends ServerNats {
   private async watch(connection: NatsConnection, user: NatsUser, generation: number): Promise<void> {
     for await (const status of connection.status()) {
       if (connection !== this.current) break;
-      if (status.type === 'disconnect') this.hearing = false;
+      if (status.type === 'disconnect') this.goDeaf();
       if (status.type === 'reconnect') {
         this.hearing = true;
         this.onRing();
@@ -97,6 +100,12 @@ export class BellEar extends ServerNats {
     if (connection !== this.current) return;
     this.hearing = false;
     this.again(user, generation);
+  }
+
+  /** The next look asks the controller to hold the claim; until then what rings would be missed. Not all machines in one moment. */
+  private goDeaf(): void {
+    this.hearing = false;
+    setTimeout(() => this.onRing(), Math.random() * deafLookMs).unref();
   }
 
   private again(user: NatsUser, generation: number): void {
