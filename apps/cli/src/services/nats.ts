@@ -34,7 +34,7 @@ interface Listening {
   readonly port: number;
 }
 
-const readyWithinMs = 20_000;
+const readyWithinMs = 120_000;
 const shutdown = [
   ['SIGTERM', 5_000],
   ['SIGKILL', 5_000],
@@ -96,7 +96,7 @@ async function answers(port: number, keys: NatsKeys): Promise<boolean> {
       servers: `127.0.0.1:${port}`,
       authenticator: credsAuthenticator(new TextEncoder().encode(keys.controllerCreds)),
       reconnect: false,
-      timeout: 3_000,
+      timeout: 10_000,
     });
     await connection.close();
     return true;
