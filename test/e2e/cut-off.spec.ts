@@ -20,8 +20,7 @@ steps:
 `;
 
 async function aFarmWithALine() {
-  // long enough that a busy machine loses no lease before the line is cut
-  farm = await Farm.start({ leaseMs: 8_000 });
+  farm = await Farm.start();
   line = await aLineTo(farm.url);
   const north = await farm.join('north', { url: line.url });
   const task = await farm.startTask(session);

@@ -29,7 +29,7 @@ export interface FarmOptions {
   /** Names of the workers that join at once. */
   readonly workers?: readonly string[];
   readonly slots?: number;
-  /** Default 4 s: a lost lease is seen soon. */
+  /** Default 8 s: a lost lease is seen soon, and a busy machine loses none. */
   readonly leaseMs?: number;
   /** Controllers that share the data folder and the database; default one. */
   readonly controllers?: number;
@@ -91,7 +91,7 @@ export class Farm {
 
   static async start(options: FarmOptions = {}): Promise<Farm> {
     await buildOnce();
-    const { workers = [], controllers = 1, leaseMs = 4_000, nats: withNats = true } = options;
+    const { workers = [], controllers = 1, leaseMs = 8_000, nats: withNats = true } = options;
     const data = tempDir('farm');
     if (options.configuration !== undefined) writeFileSync(join(data, 'longshore.toml'), options.configuration);
     const postgres = options.ownPostgres ? await ownPostgres(data) : undefined;

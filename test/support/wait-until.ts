@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** Milliseconds, 10,000 when absent. */
+  /** Milliseconds, 30,000 when absent: for what does not come, not for what is slow. */
   readonly within?: number;
   /** Milliseconds between two looks, 20 when absent. */
   readonly every?: number;
@@ -17,7 +17,7 @@ export async function waitUntil<T>(
   look: () => T | Promise<T>,
   options: WaitOptions = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
-  const { within = 10_000, every = 20, what = look.toString() } = options;
+  const { within = 30_000, every = 20, what = look.toString() } = options;
   const until = performance.now() + within;
   let last: unknown;
   do {
