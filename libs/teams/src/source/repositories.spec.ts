@@ -363,7 +363,7 @@ describe('a registered repository', () => {
     await waitUntil(() => waiting.length > 0, { what: 'the origin is asked' });
     const quick = await farm.start();
     const near = await farm.start({ repository: { name: 'app' } });
-    await farm.teams.sweeps.prepareTasks(patience / 10);
+    await prepare();
     expect([await farm.view(slow), await farm.view(quick), await farm.view(near)]).toMatchObject([
       { status: 'preparing' },
       { status: 'running' },
