@@ -21,7 +21,7 @@ beforeAll(async () => {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   writeFileSync(join(home, 'worker.yaml'), accounts, { mode: 0o600 });
   north = await farm.join('north');
-}, 120_000);
+});
 afterAll(() => farm.stop());
 
 const account = async (name: string) =>
@@ -69,7 +69,7 @@ describe('provider accounts on a farm', () => {
     expect(await farm.client.call(accountResume, { account: 'work' })).toEqual({ account: 'work', resumed: true });
     const { accounts: all } = await farm.client.call(accountList, {});
     expect(all.find((one) => one.account === 'work')).toMatchObject({ state: 'usable', resets_at: null });
-  }, 120_000);
+  });
 
   it('say what happened when their provider refuses them, and are shown as refused', async () => {
     const task = await farm.startTask(
@@ -90,7 +90,7 @@ describe('provider accounts on a farm', () => {
     // the machine is well: others work on
     expect((await farm.client.call(workerList, {})).workers[0]?.state).toBe('live');
     expect((await farm.jobs(task)).map(({ tries, state }) => [tries, state])).toEqual([[0, 'queued']]);
-  }, 120_000);
+  });
 
   it('stop at the budget of their Task: the session is ended, its work kept, and Resume goes on with it', async () => {
     const task = await farm.startTask(
@@ -119,7 +119,7 @@ describe('provider accounts on a farm', () => {
     await resume({ requests: 50 });
     expect((await farm.until(task)).result?.outcome).toBe('green');
     expect(await farm.fileOf(task, 'half.txt')).toBe('half');
-  }, 120_000);
+  });
 });
 
 describe('a handover that the farm refuses', () => {
@@ -141,5 +141,5 @@ on_reminder:
     const jobs = await farm.jobs(task);
     expect(jobs.map(({ epoch }) => epoch)).toEqual([1]);
     expect(north.events.filter((event) => event.event === 'reminded' && event.job === jobs[0]?.id)).toHaveLength(1);
-  }, 120_000);
+  });
 });

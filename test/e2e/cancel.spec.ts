@@ -20,7 +20,7 @@ steps:
 
 async function started(task: string): Promise<string> {
   const job = await waitUntil(async () => (await farm.jobs(task)).find((found) => found.phase === 'started'), {
-    within: 30_000,
+    within: 120_000,
     what: 'the job to start',
   });
   return job.id;
@@ -40,7 +40,7 @@ describe('cancelling a Task', () => {
     const job = await started(task);
     await farm.control(task, 'cancel');
     await waitUntil(async () => (await farm.jobs(task))[0]?.state === 'cancelled', {
-      within: 60_000,
+      within: 120_000,
       what: 'the job to end',
     });
     expect(processesMarked(`LONGSHORE_JOB=${job}`).filter((pid) => stateOf(pid) !== 'Z')).toEqual([]);

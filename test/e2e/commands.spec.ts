@@ -39,7 +39,7 @@ ${then}
   );
 
 const runOf = (task: string) =>
-  waitUntil(async () => (await farm.task(task)).command_runs[0], { within: 60_000, what: 'the command is there' });
+  waitUntil(async () => (await farm.task(task)).command_runs[0], { within: 120_000, what: 'the command is there' });
 
 describe('a command of a member on a farm', () => {
   it('M9 D15 runs where its member worked, warm, and what it built and said is there for its next Dispatch', async () => {
@@ -62,7 +62,7 @@ describe('a command of a member on a farm', () => {
     const followed = cli('task', 'output', task, command_id);
     const asked = { task_id: task, command_id };
     await waitUntil(async () => (await farm.client.call(commandRunOutputRead, asked)).text === 'one\n', {
-      within: 60_000,
+      within: 120_000,
       what: 'its first line is there while it runs',
     });
     expect((await farm.client.call(commandRunGet, asked)).status).toBe('running');
@@ -74,7 +74,7 @@ describe('a command of a member on a farm', () => {
   it('O18 ends a command only when that is meant, and its member goes on', async () => {
     const task = await start('echo here; sleep 600', '');
     const { command_id } = await runOf(task);
-    await waitUntil(async () => (await runOf(task)).status === 'running', { within: 60_000, what: 'it runs' });
+    await waitUntil(async () => (await runOf(task)).status === 'running', { within: 120_000, what: 'it runs' });
     const proposed = await cli('command-run', 'cancel', task, command_id);
     expect(proposed.exit).toBe(5);
     expect((await runOf(task)).status).toBe('running');

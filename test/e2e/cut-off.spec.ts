@@ -35,7 +35,7 @@ describe('a worker that is cut off past its lease', () => {
     const { line, north, task, job } = await aFarmWithALine();
     line.cut();
     await north.event('frozen', (event) => event.job === job);
-    await waitUntil(async () => (await jobOf(task))?.state === 'queued', { within: 30_000, what: 'the lease to end' });
+    await waitUntil(async () => (await jobOf(task))?.state === 'queued', { within: 120_000, what: 'the lease to end' });
 
     line.mend();
     await north.event('thawed', (event) => event.job === job && event.epoch === 2);

@@ -33,7 +33,7 @@ async function running(shell: string): Promise<string> {
   await farm.client.call(workflowImport, { document: workflow });
   const task = await farm.startTask(script(shell), { workflow_id: 'builder' });
   await waitUntil(async () => (await farm.task(task)).command_runs[0]?.status === 'running', {
-    within: 60_000,
+    within: 120_000,
     what: 'the command runs',
   });
   await farm.join('south', { slots: 1 });
@@ -61,7 +61,7 @@ describe('what a member leaves behind', () => {
     const [run] = (await farm.task(task)).command_runs;
     await waitUntil(
       async () => (await farm.client.getOutput(task, run?.command_id ?? '', undefined)).head.next !== '1.0.0',
-      { within: 60_000, what: 'its first line has arrived' },
+      { within: 120_000, what: 'its first line has arrived' },
     );
     farm.workers.get('north')?.signal('SIGKILL');
     const view = await farm.until(task);

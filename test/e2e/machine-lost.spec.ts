@@ -33,7 +33,7 @@ describe('a machine that dies', () => {
     dead.signal('SIGKILL');
     await dead.ended;
     await waitUntil(() => processesMarked(`LONGSHORE_JOB=${holder.id}`).length === 0, {
-      within: 20_000,
+      within: 120_000,
       what: 'the dead worker to leave no agent',
     });
 
@@ -50,7 +50,7 @@ describe('a machine that dies', () => {
     // It comes back, salvages before it claims, and what it had is a rescue: beside the Result, never in it.
     await dead.again();
     const rescued = await waitUntil(async () => (await farm.task(task)).rescues[0], {
-      within: 30_000,
+      within: 120_000,
       what: 'the rescue',
     });
     expect(rescued.commit).not.toBe(view.result?.commit);
@@ -73,7 +73,7 @@ steps:
 
 async function holderOf(task: string) {
   const job = await waitUntil(async () => (await farm.jobs(task)).find((found) => found.phase === 'started'), {
-    within: 30_000,
+    within: 120_000,
     what: 'the job to start',
   });
   return { id: job.id, worker_id: job.worker_id ?? '' };

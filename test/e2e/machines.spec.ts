@@ -38,7 +38,7 @@ describe('a machine', () => {
     const tasks: string[] = [];
     for (let n = 0; n < 50; n += 1) tasks.push(await farm.startTask(quick(n)));
     for (const task of tasks) {
-      expect((await farm.until(task, undefined, 180_000)).result?.outcome).toBe('green');
+      expect((await farm.until(task)).result?.outcome).toBe('green');
     }
     const { workers } = await farm.client.call(workerList, {});
     expect(workers.find((worker) => worker.worker_id === broken.id)).toMatchObject({ state: 'quarantined' });

@@ -27,7 +27,7 @@ describe('all controllers gone', () => {
     const tasks = await Promise.all([1, 2, 3].map(() => farm.startTask(longWork)));
     const started = async () =>
       (await Promise.all(tasks.map((task) => farm.jobs(task)))).every(([job]) => job?.phase === 'started');
-    await waitUntil(started, { within: 30_000, what: 'all three to start' });
+    await waitUntil(started, { within: 120_000, what: 'all three to start' });
 
     const expiries = async () =>
       (await farm.rows<{ lease_expires_at: Date }>('select lease_expires_at from job order by id')).map(
@@ -40,7 +40,7 @@ describe('all controllers gone', () => {
       await after(outageMs);
       await farm.startControllers();
       await waitUntil(async () => (await expiries()).every((expiry, n) => expiry > (before[n] ?? expiry)), {
-        within: 30_000,
+        within: 120_000,
         what: 'the three leases to be beaten again',
       });
     }

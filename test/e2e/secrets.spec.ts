@@ -22,7 +22,7 @@ steps:
 # ${canary} ${'x'.repeat(60_000)}
 `);
     const job = await waitUntil(async () => (await farm.jobs(task)).find((found) => found.phase === 'started'), {
-      within: 30_000,
+      within: 120_000,
       what: 'the job to start',
     });
     const lines = allCommandLines().join('\n');

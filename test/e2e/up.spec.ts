@@ -17,7 +17,7 @@ let farm: TrackedProcess;
 
 async function start(): Promise<TrackedProcess> {
   const up = await spawnCli(['up', '--port', '0', '--json'], home);
-  await waitUntil(() => up.stdout().includes('"ready":true'), { within: 60_000, what: 'the farm' });
+  await waitUntil(() => up.stdout().includes('"ready":true'), { within: 120_000, what: 'the farm' });
   return up;
 }
 
@@ -112,7 +112,7 @@ describe('npm start', () => {
 
   it('starts a controller again that was killed, at the same address', async () => {
     process.kill(processOf('controller'), 'SIGKILL');
-    const back = await waitUntil(live, { within: 30_000, every: 500, what: 'the controller' });
+    const back = await waitUntil(live, { within: 120_000, every: 500, what: 'the controller' });
     expect(back).toMatchObject({ workers: { live: 1 } });
   });
 
@@ -125,7 +125,7 @@ describe('npm start', () => {
     const hang = prompt('  - write: { path: half.txt, content: "half\\n" }\n  - say: half done\n  - hang');
     const started = await cli('task', 'start', '--workflow', 'solo', hang, '--empty', '--json');
     const { task_id } = Named.parse(started.json());
-    await waitUntil(() => farm.stderr().includes('half done'), { within: 30_000, what: 'the session' });
+    await waitUntil(() => farm.stderr().includes('half done'), { within: 120_000, what: 'the session' });
     farm.signal('SIGINT');
     expect(await farm.ended).toBe(0);
     expect(farm.stderr()).toContain('(drained)');
@@ -152,11 +152,11 @@ describe('npm start', () => {
   it('ends at once at the second Ctrl-C', async () => {
     const deaf = prompt('  - grandchild: true\n  - say: deaf now\n  - hang: { deaf: true }');
     await cli('task', 'start', '--workflow', 'solo', deaf, '--empty', '--json');
-    await waitUntil(() => farm.stderr().includes('deaf now'), { within: 30_000, what: 'the session' });
+    await waitUntil(() => farm.stderr().includes('deaf now'), { within: 120_000, what: 'the session' });
     farm.signal('SIGINT');
     await waitUntil(() => farm.stderr().includes('draining'), { what: 'the drain' });
     farm.signal('SIGINT');
     await farm.ended;
-    await waitUntil(() => processesMarked(data).length === 0, { within: 15_000, what: 'all processes to end' });
+    await waitUntil(() => processesMarked(data).length === 0, { within: 120_000, what: 'all processes to end' });
   });
 });

@@ -44,7 +44,7 @@ async function claimant(task: string): Promise<FarmWorker> {
       const job = (await farm.jobs(task)).find(({ kind }) => kind === 'command_run');
       return workers().find(({ events }) => events.some((event) => event.event === 'claimed' && event.job === job?.id));
     },
-    { within: 30_000, every: 10, what: 'the command is claimed' },
+    { within: 120_000, every: 10, what: 'the command is claimed' },
   );
 }
 
@@ -86,7 +86,7 @@ describe('the verification of a Task on a farm', () => {
 
     const late = join(folder, 'late');
     const second = await farm.startTask(script, { verify: `echo ran >> ${late}; sleep 600` });
-    await waitUntil(() => existsSync(late), { within: 60_000, what: 'the command runs' });
+    await waitUntil(() => existsSync(late), { within: 120_000, what: 'the command runs' });
     const holder = await claimant(second);
     holder.signal('SIGKILL');
     await holder.ended;

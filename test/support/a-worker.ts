@@ -78,7 +78,7 @@ export async function aWorker(
   const lines = linesOf(process_);
   if (options.ready !== false) {
     await waitUntil(() => lines().some((line) => line.ready === true), {
-      within: 20_000,
+      within: 50_000,
       what: `the worker is ready; it said ${process_.stderr()}`,
     });
   }
@@ -91,7 +91,7 @@ function saidBy(lines: () => readonly EventLine[]): EventsSaid {
   return {
     events,
     until: (name, fits = () => true) =>
-      waitUntil(() => events(name).find(fits), { within: 30_000, what: `the worker says ${name}` }),
+      waitUntil(() => events(name).find(fits), { within: 50_000, what: `the worker says ${name}` }),
   };
 }
 

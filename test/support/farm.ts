@@ -173,7 +173,7 @@ export class Farm {
       events,
       event: (wanted, fits = () => true) =>
         waitUntil(() => events.find((event) => event.event === wanted && fits(event)), {
-          within: 60_000,
+          within: 120_000,
           what: `event ${wanted} of ${name}`,
         }),
       signal: (signal) => running.process.signal(signal),
@@ -196,7 +196,7 @@ export class Farm {
   }
 
   /** The Task once its status is one of those named, completed or cancelled by default. */
-  until(taskId: string, statuses: readonly string[] = ['completed', 'cancelled'], within = 90_000): Promise<TaskView> {
+  until(taskId: string, statuses: readonly string[] = ['completed', 'cancelled'], within = 180_000): Promise<TaskView> {
     return waitUntil(
       async () => {
         const view = await this.task(taskId);
