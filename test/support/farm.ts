@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -16,6 +17,7 @@ import type { FarmClient } from '../../apps/cli/src/client/farm-client.js';
 import { openWithCredential } from '../../apps/cli/src/client/open-farm-client.js';
 import { type RunningController, startController } from '../../apps/cli/src/farm/controller-process.js';
 import { startWorker, type WorkerEvent } from '../../apps/cli/src/farm/worker-process.js';
+import { requireFreePort } from '../../apps/cli/src/services/ports.js';
 import { type RunningPostgres, startPostgres } from '../../apps/cli/src/services/postgres.js';
 import { buildOnce } from './build.js';
 import { aDatabase } from './database.js';
@@ -94,7 +96,7 @@ export class Farm {
     const { workers = [], controllers = 1, leaseMs = 8_000, nats: withNats = true } = options;
     const data = tempDir('farm');
     if (options.configuration !== undefined) writeFileSync(join(data, 'longshore.toml'), options.configuration);
-    const postgres = options.ownPostgres ? await ownPostgres(data) : undefined;
+    const postgres = options.ownPostgres ? await ownPostgres(data, await aKeptPort()) : undefined;
     const [database, nats] = await Promise.all([
       postgres ? { ownerUrl: postgres.url, appUrl: postgres.appUrl } : aDatabase(),
       withNats ? aNats() : undefined,
@@ -118,8 +120,8 @@ export class Farm {
       trackPid(running.process.pid);
       return running;
     };
-    const running = [await begin(0)];
-    while (running.length < controllers) running.push(await begin(0));
+    const running: RunningController[] = [];
+    while (running.length < controllers) running.push(await begin(await aKeptPort()));
     options.onControllers?.(running.map(({ url }) => url));
     const client = await openWithCredential(join(data, 'credential.json'));
     const farm = new Farm(data, client, nats, database.ownerUrl, running, begin, postgres);
@@ -280,8 +282,20 @@ export class Farm {
   }
 }
 
-async function ownPostgres(data: string, port?: number): Promise<RunningPostgres> {
-  const postgres = await startPostgres({ data, ...(port !== undefined && { port }) });
+/** A free port that the system gives to nobody who asks for any: what is gone for two minutes finds it free again. */
+async function aKeptPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const isFree = await requireFreePort(port, 'a test').then(
+      () => true,
+      () => false,
+    );
+    if (isFree) return port;
+  }
+}
+
+async function ownPostgres(data: string, port: number): Promise<RunningPostgres> {
+  const postgres = await startPostgres({ data, port });
   trackPid(postgres.pid);
   return postgres;
 }
