@@ -140,6 +140,8 @@ on_reminder:
     expect(await farm.fileOf(task, 'a.txt')).toBe('second');
     const jobs = await farm.jobs(task);
     expect(jobs.map(({ epoch }) => epoch)).toEqual([1]);
+    // its lines come in order, and the last of them perhaps after the answer of the farm
+    await north.event('completed', (event) => event.job === jobs[0]?.id);
     expect(north.events.filter((event) => event.event === 'reminded' && event.job === jobs[0]?.id)).toHaveLength(1);
   });
 });
