@@ -137,6 +137,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
       mirrorsFolder: join(settings.data, 'mirrors'),
     },
     onPreparing: preparing.ring,
+    onReported: (wave) => void teams.sweeps.mergeAhead(wave),
     onSettled: joining.ring,
     onDelivered: delivering.ring,
     publicUrl: () => address.publicUrl,

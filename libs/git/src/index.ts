@@ -19,7 +19,7 @@ export type { MemberNotes } from './lay-team.js';
 export { layTeam } from './lay-team.js';
 export { layLfsContents } from './lfs-contents.js';
 export { type LfsPointer, lfsPointers } from './lfs-pointers.js';
-export type { Merge, MergeAsked } from './merge-into.js';
+export type { Merge, MergeAsked, MergedLine } from './merge-into.js';
 export { mergeInto } from './merge-into.js';
 export type { PackWanted } from './pack-for.js';
 export { packFor } from './pack-for.js';

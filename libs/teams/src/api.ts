@@ -280,6 +280,8 @@ export interface Teams {
     retestLanes(): Promise<readonly string[]>;
     /** D21: Waves whose children have all reported. Answers the Tasks that went on. */
     joinWaves(): Promise<readonly string[]>;
+    /** While others of the Wave are at work: the join has less to merge. Nothing depends on it. */
+    mergeAhead(wave: string): Promise<void>;
     /** Requests whose time is over. Answers the Tasks that they are of. */
     expireRequests(): Promise<readonly string[]>;
     /** D15: runs whose warm machine is gone, or takes no work, go to any. Answers them. */

@@ -47,6 +47,7 @@ import { retestLanes } from './task/retest-lanes.js';
 import { searchTasks } from './task/search-tasks.js';
 import { previewStart, startTask } from './task/start-task.js';
 import { joinWaves } from './wave/join-waves.js';
+import { WaveMerges } from './wave/wave-merges.js';
 import { addWebhook, prepareWebhook } from './webhook/add-webhook.js';
 import { forgetDeliveries } from './webhook/forget-deliveries.js';
 import { listWebhooks } from './webhook/list-webhooks.js';
@@ -76,6 +77,7 @@ import { insertStarters } from './workflow/starters.js';
 export function openTeams(parts: TeamParts): Teams {
   const preparation = new TaskPreparation(parts);
   const courier = new WebhookCourier(parts);
+  const merges = new WaveMerges(parts);
   return {
     dispatchKind: dispatchKind(parts),
     commandRunKind: commandRunKind(parts),
@@ -200,7 +202,8 @@ export function openTeams(parts: TeamParts): Teams {
     sweeps: {
       prepareTasks: (atMostMs = limits.sweepMs) => preparation.look(atMostMs),
       retestLanes: () => retestLanes(parts),
-      joinWaves: () => joinWaves(parts),
+      joinWaves: () => joinWaves(parts, merges),
+      mergeAhead: (wave) => merges.lookAhead(wave),
       expireRequests: () => expireRequests(parts),
       freeRuns: (takeWork) => freeRuns(parts, takeWork),
       noteMissingMachines: (live) => noteMissingMachines(parts, live),
@@ -211,7 +214,7 @@ export function openTeams(parts: TeamParts): Teams {
       expireMirrors: () => expireMirrors(parts),
     },
     async close() {
-      await Promise.all([preparation.close(), courier.close()]);
+      await Promise.all([preparation.close(), courier.close(), merges.close()]);
     },
   };
 }

@@ -33,6 +33,8 @@ export interface TeamParts {
   readonly onDelivered?: () => void;
   /** Called after the commit of a new or resumed Task that is still to be prepared. */
   readonly onPreparing?: (task: string) => void;
+  /** Called after the commit with which a child of a Wave reported while others are at work: what is there can be merged. */
+  readonly onReported?: (wave: string) => void;
   /** Called after the commit with which the last child of a Wave reported: it can be joined. */
   readonly onSettled?: (wave: string) => void;
   /** What went wrong with one Task in a sweep: the rest went on, the next sweep tries again (H13). */

@@ -50,9 +50,10 @@ export const waveSql = {
      from wave w where w.id = m.wave and w.status = 'open' and m.assignment = $assignment and m.status = 'pending'
      returning m.wave`,
   ),
-  pending: statement<{ pending: number }>(
+  /** How many have not reported, and the place of the first of them. */
+  pending: statement<{ pending: number; first_pending: number | null }>(
     'teams.wave_pending',
-    `select count(*) filter (where status = 'pending') as pending from wave_member where wave = $wave`,
+    `select count(*) as pending, min(position) as first_pending from wave_member where wave = $wave and status = 'pending'`,
   ),
   /** Waves whose children have all reported and that nobody has joined, of Tasks that run: also after a lost ring (R11). */
   joinable: statement<{ id: string }>(

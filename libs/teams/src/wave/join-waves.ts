@@ -1,5 +1,5 @@
 import { type ChildMerge, limits } from '#contracts';
-import { type Merge, mergeInto, pin } from '#git';
+import { type Merge, pin } from '#git';
 import type { Queries, Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import { isInPlace } from '../in-place/in-place.js';
@@ -11,6 +11,7 @@ import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';
 import { storeOf } from '../task/task-store.js';
 import { branchOfChild } from './branch-of-child.js';
+import { greenOf, type WaveMerges } from './wave-merges.js';
 
 /** Waves that one look joins at most. */
 const batch = 20;
@@ -19,12 +20,12 @@ const batch = 20;
  * Joins every Wave whose children have all reported: any controller, at any time, also twice at once (D21). Answers the Tasks that
  * went on.
  */
-export async function joinWaves(parts: TeamParts): Promise<readonly string[]> {
+export async function joinWaves(parts: TeamParts, merges: WaveMerges): Promise<readonly string[]> {
   const joined: string[] = [];
   const waves = [...(await parts.database.all(waveSql.joinable, { limit: batch }))];
   const lane = async (): Promise<void> => {
     for (let wave = waves.shift(); wave !== undefined; wave = waves.shift()) {
-      const task = await joinOrTell(parts, wave.id);
+      const task = await joinOrTell(parts, merges, wave.id);
       if (task !== undefined) joined.push(task);
     }
   };
@@ -32,9 +33,9 @@ export async function joinWaves(parts: TeamParts): Promise<readonly string[]> {
   return joined;
 }
 
-async function joinOrTell(parts: TeamParts, id: string): Promise<string | undefined> {
+async function joinOrTell(parts: TeamParts, merges: WaveMerges, id: string): Promise<string | undefined> {
   try {
-    return await joinWave(parts, id);
+    return await joinWave(parts, merges, id);
   } catch (error) {
     if (!parts.onTrouble) throw error;
     parts.onTrouble(error, id);
@@ -43,14 +44,16 @@ async function joinOrTell(parts: TeamParts, id: string): Promise<string | undefi
 }
 
 /** Answers its Task; nothing where another is at it, or there is nothing to join (yet). */
-async function joinWave(parts: TeamParts, id: string): Promise<string | undefined> {
+async function joinWave(parts: TeamParts, merges: WaveMerges, id: string): Promise<string | undefined> {
   return parts.database.session(async (session) => {
     const lock = await session.first(waveSql.tryJoin, { wave: id });
     if (lock?.mine !== true) return undefined;
     const found = await readJoin(session, id);
     if (found === undefined) return undefined;
-    const merged = await mergeChildren(parts, found);
-    return (await applyJoin(parts, found, merged)) ? found.wave.task : undefined;
+    const merged = await mergeChildren(parts, merges, found);
+    const isApplied = await applyJoin(parts, found, merged);
+    if (isApplied) merges.forget(id);
+    return isApplied ? found.wave.task : undefined;
   });
 }
 
@@ -63,18 +66,18 @@ interface Join {
 }
 
 async function readJoin(session: Queries, id: string): Promise<Join | undefined> {
-  const wave = await session.first(waveSql.read, { id });
-  const { pending } = (await session.first(waveSql.pending, { wave: id })) ?? { pending: 1 };
+  const [wave, { pending } = { pending: 1 }] = await Promise.all([
+    session.first(waveSql.read, { id }),
+    session.first(waveSql.pending, { wave: id }),
+  ]);
   if (wave?.status !== 'open' || pending > 0) return undefined;
-  const assignment = await session.first(assignmentSql.read, { id: wave.assignment });
+  const [assignment, task, children] = await Promise.all([
+    session.first(assignmentSql.read, { id: wave.assignment }),
+    session.first(taskSql.read, { task: wave.task }),
+    session.all(waveSql.children, { wave: id }),
+  ]);
   if (!assignment || assignment.closed_at !== null) return undefined;
-  const task = await session.first(taskSql.read, { task: wave.task });
-  return {
-    inPlace: task !== undefined && isInPlace(task),
-    wave,
-    assignment,
-    children: await session.all(waveSql.children, { wave: id }),
-  };
+  return { inPlace: task !== undefined && isInPlace(task), wave, assignment, children };
 }
 
 interface Merged {
@@ -88,24 +91,19 @@ const foundInPlace = ({ line_head, line_base }: SettledChild): ChildMerge => ({
 });
 
 /** Git, outside any transaction. The same rows give the same commits, so it may be killed and begun again (H6). */
-async function mergeChildren(parts: TeamParts, { inPlace, wave, assignment, children }: Join): Promise<Merged> {
+async function mergeChildren(
+  parts: TeamParts,
+  waveMerges: WaveMerges,
+  { inPlace, wave, assignment, children }: Join,
+): Promise<Merged> {
   // What they did is in the folder, blocked or not; the parent's own capture takes it up.
   if (inPlace) return { head: assignment.line_head, merges: children.map(foundInPlace) };
-  const store = await storeOf(parts, wave.task);
-  const green = children.filter(({ outcome }) => outcome === 'green');
-  const { head, merges } = await mergeInto(store, {
-    ours: assignment.line_head,
-    branches: green.map((child) => ({
-      theirs: child.line_head,
-      base: child.line_base,
-      message: `Merge the work of ${child.member}\n\n${child.summary}`,
-      author: { name: `Longshore (${child.member})`, email: 'longshore@localhost' },
-      when: child.recorded_at,
-    })),
-    limits: parts.gitLimits ?? {},
-  });
+  const green = greenOf(children);
+  const wanted = { task: wave.task, ours: assignment.line_head, green };
+  const { head, merges } = await waveMerges.merge(wave.id, wanted);
   // On disk and held before a row names it, and with it the merges that it was made of (D20).
-  if (head !== assignment.line_head) await pin(store, { kind: 'accepted', job: wave.id, epoch: 0, commit: head });
+  if (head !== assignment.line_head)
+    await pin(await storeOf(parts, wave.task), { kind: 'accepted', job: wave.id, epoch: 0, commit: head });
   const merged = new Map(green.map((child, n) => [child, merges[n]]));
   return { head, merges: children.map((child) => tellMerge(wave, child, merged.get(child))) };
 }

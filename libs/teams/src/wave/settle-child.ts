@@ -5,7 +5,7 @@ import { waveSql } from '../sql/wave.js';
 
 /**
  * A child has reported: its place in the Wave is settled, in the transaction of its report. The last one calls for the join, which
- * is a step of its own (D21).
+ * is a step of its own (D21), the others for what can be merged before it.
  */
 export async function settleChild(
   parts: TeamParts,
@@ -16,5 +16,6 @@ export async function settleChild(
   const settled = await tx.first(waveSql.settleMember, { assignment: id, outcome });
   if (!settled) throw new Error('a child without its place in an open Wave');
   const { pending } = (await tx.first(waveSql.pending, { wave: settled.wave })) ?? { pending: 0 };
-  if (pending === 0) tx.afterCommit(() => parts.onSettled?.(settled.wave));
+  const tell = pending === 0 ? parts.onSettled : parts.onReported;
+  tx.afterCommit(() => tell?.(settled.wave));
 }

@@ -111,6 +111,53 @@ describe('a Wave', () => {
     expect(view.result?.files_changed.map(({ path }) => path).sort()).toEqual(['a.txt', 'b.txt']);
   });
 
+  it('D21 is merged from its first place on while others are at work, and any controller makes the same of it', async () => {
+    const { task, north, of } = await aWave(['a', 'b', 'c']);
+    const [wave] = await rows<{ id: string }>(`select id from wave where task = '${task}'`);
+    const { dir } = await openStore(join(farm.data, 'tasks', task, 'store.git'));
+    const mergesThere = () => {
+      const all = plainGit(dir, ['cat-file', '--batch-all-objects', '--batch-check=%(objecttype) %(objectname)']);
+      const commits = all.split('\n').flatMap((line) => (line.startsWith('commit ') ? [line.slice(7)] : []));
+      return commits.filter((oid) => plainGit(dir, ['cat-file', '-p', oid]).includes('\n\nMerge the work of '));
+    };
+    const lookAhead = () => farm.teams.sweeps.mergeAhead(wave?.id ?? '');
+    await north.handOver(of('b'), green, { 'b.txt': 'b\n' });
+    await lookAhead();
+    expect(mergesThere()).toEqual([]);
+    await north.handOver(of('a'), green, { 'a.txt': 'a\n' });
+    await Promise.all([lookAhead(), lookAhead()]);
+    const ahead = mergesThere();
+    expect(ahead).toHaveLength(2);
+    await north.handOver(of('c'), green, { 'c.txt': 'c\n' });
+    await lookAhead();
+    expect(mergesThere()).toEqual(ahead);
+
+    // what was merged here is made again by one that does not know of it, to the same commits
+    expect(await farm.another().teams.sweeps.joinWaves()).toContain(task);
+    const merged = await rows<{ commit: string }>(
+      `select merge ->> 'commit' as commit from wave_member where wave = '${wave?.id}' order by position`,
+    );
+    expect(
+      merged
+        .slice(0, 2)
+        .map(({ commit }) => commit)
+        .sort(),
+    ).toEqual([...ahead].sort());
+    expect(mergesThere()).toHaveLength(3);
+  });
+
+  it('D21 is whole at its end where the first part was merged ahead', async () => {
+    const { task, north, of } = await aWave(['a', 'b'], 'duo');
+    const [wave] = await rows<{ id: string }>(`select id from wave where task = '${task}'`);
+    await north.handOver(of('a'), green, { 'a.txt': 'a\n' });
+    await farm.teams.sweeps.mergeAhead(wave?.id ?? '');
+    await north.handOver(of('b'), green, { 'b.txt': 'b\n' });
+    expect(await farm.teams.sweeps.joinWaves()).toContain(task);
+    await north.handOver(await north.begin(), green);
+    const { result } = await farm.view(task);
+    expect(result?.files_changed.map(({ path }) => path).sort()).toEqual(['a.txt', 'b.txt']);
+  });
+
   it('I13 tells the reports in the order of the request, whoever was first', async () => {
     const { task, north, of } = await aWave(['c', 'a', 'b']);
     for (const name of ['b', 'a', 'c']) await north.handOver(of(name), { ...green, summary: `From ${name}` });
