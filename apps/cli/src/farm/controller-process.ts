@@ -37,16 +37,12 @@ export type FirstAdmin = z.output<typeof FirstAdmin>;
 
 const Ready = z.looseObject({ ready: z.literal(true), url: z.url(), first_admin: FirstAdmin.optional() });
 
-/** V8 lets what was just allocated grow to three times this many MiB, and keeps it: most of what an idle controller would hold. */
-const youngMib = 8;
-
 /** Starts a controller and waits until it listens. FarmError when it does not, naming its log. */
 export async function startController(options: ControllerOptions): Promise<RunningController> {
   const { data, host, port, publicUrl, insecure, leaseMs, tellsFirstPassword, env } = options;
   const process = await startNodeProcess({
     name: 'controller',
     program: programOf('controller'),
-    flags: [`--max-semi-space-size=${youngMib}`],
     log: join(await logFolder(data), 'controller.log'),
     env: {
       ...env,

@@ -11,8 +11,6 @@ export interface NodeProcessOptions {
   /** For messages: `controller`, `worker 1`. */
   readonly name: string;
   readonly program: string;
-  /** Of Node itself. */
-  readonly flags?: readonly string[];
   readonly args?: readonly string[];
   /** Beside the allow list; secrets may stand here, never in the arguments. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -45,13 +43,19 @@ export interface NodeProcess {
   stop(patienceMs: number): Promise<ProcessEnd>;
 }
 
+/**
+ * V8 lets what was just allocated grow to three times this many MiB, and keeps it: most of what an idle program would hold, and what
+ * each git that it starts would pay for.
+ */
+const youngMib = 8;
+
 /** Starts one of our own programs. It has a session of its own: Ctrl-C at the terminal is ours to pass on, in order. */
 export async function startNodeProcess(options: NodeProcessOptions): Promise<NodeProcess> {
   const log = await open(options.log, 'a', 0o600);
   try {
     const { size: from } = await log.stat();
-    const { program, flags = [], args = [] } = options;
-    const child = spawn(process.execPath, [...flags, program, ...args], {
+    const { program, args = [] } = options;
+    const child = spawn(process.execPath, [`--max-semi-space-size=${youngMib}`, program, ...args], {
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', log.fd],
       env: { ...childEnvironment(), NODE_COMPILE_CACHE: compiledFolder(), ...onlySet(options.env) },
