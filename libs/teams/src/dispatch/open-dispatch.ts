@@ -36,8 +36,13 @@ export async function openDispatch(
   opening: Opening,
 ): Promise<string> {
   const id = newId();
-  const policy = await readPolicy(tx);
-  const { granted, ...asked } = await pinMember(tx, task, assignment.member);
+  const [policy, { granted, ...asked }, branches, notes, last] = await sentTogether([
+    readPolicy(tx),
+    pinMember(tx, task, assignment.member),
+    tx.all(teamWorkSql.unmerged, { assignment: assignment.id, limit: limits.unmergedBranches }),
+    tx.all(teamWorkSql.notes, { task: task.id }),
+    opening.causedBy === null ? undefined : tx.first(dispatchSql.lastWorker, { assignment: assignment.id }),
+  ]);
   const pins: Pins = {
     ...asked,
     grants: grantsUnder(policy, granted),
@@ -55,12 +60,6 @@ export async function openDispatch(
   if (utf8Length(request.instructions) + utf8Length(request.input) > limits.requestBytes)
     throw new Error('a request is over its limit');
 
-  const [branches, notes] = await sentTogether([
-    tx.all(teamWorkSql.unmerged, { assignment: assignment.id, limit: limits.unmergedBranches }),
-    tx.all(teamWorkSql.notes, { task: task.id }),
-  ]);
-  const last =
-    opening.causedBy === null ? undefined : await tx.first(dispatchSql.lastWorker, { assignment: assignment.id });
   const account = await accountOf(parts, tx, task, pins);
   await parts.queue().submit(tx, {
     id,
@@ -85,7 +84,7 @@ export async function openDispatch(
     ...(last === undefined ? {} : { prefer: { worker: last.worker, ms: limits.preferMs } }),
     ...(opening.afterMs === undefined ? {} : { delay_ms: opening.afterMs }),
   });
-  await tx.run(dispatchSql.add, {
+  tx.later(dispatchSql.add, {
     id,
     task: task.id,
     assignment: assignment.id,
