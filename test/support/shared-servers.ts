@@ -57,9 +57,13 @@ async function start(): Promise<Shared> {
   }
 }
 
-/** This server goes with the run: what it would do to outlive a crash costs each commit a write to the disk. */
+/**
+ * This server goes with the run: what it would do to outlive a crash costs each commit a write to the disk. And nobody is turned away
+ * who is slow to say who he is: a test process that loads its modules on a busy machine answers nobody meanwhile.
+ */
 async function forgetSafety(ownerUrl: string): Promise<void> {
   await withClient(ownerUrl, async (client) => {
+    await client.query(`alter system set authentication_timeout = '10min'`);
     for (const setting of ['fsync', 'full_page_writes', 'synchronous_commit'])
       await client.query(`alter system set ${setting} = off`);
     await client.query('select pg_reload_conf()');
