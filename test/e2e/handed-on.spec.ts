@@ -46,6 +46,7 @@ describe('what a member leaves behind', () => {
     const task = await running(`echo one; until [ -e ${go} ]; do sleep 0.1; done; echo two`);
     const north = farm.workers.get('north');
     north?.signal('SIGTERM');
+    await north?.event('draining');
     writeFileSync(go, '');
     await north?.ended;
     const view = await farm.until(task);
