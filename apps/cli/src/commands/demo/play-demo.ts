@@ -10,6 +10,7 @@ import type { CommandRun } from '../frame.js';
 import { followEvents } from '../task/follow-task.js';
 import { sendCheckout } from '../task/task-start.js';
 import { workerEventLine } from '../worker-events.js';
+import { untilNone } from './agent-processes.js';
 import { answerRequest } from './answer-request.js';
 import { type DemoFolder, makeDemoFolder } from './demo-folder.js';
 import { makeLibrary } from './library.js';
@@ -100,7 +101,7 @@ async function playOn(run: CommandRun, options: DemoOptions, folder: DemoFolder,
     };
     const told = await doTask(run, stage, folder, options);
     await farm.stop();
-    await requireNothingLeft(farm, folder, workerIds);
+    await requireNothingLeft(farm, folder, workerIds, surroundings.signal);
     return { ...told, workers: workerIds };
   } catch (error) {
     // Nobody waits for a drain of what has failed already.
@@ -179,9 +180,16 @@ async function strikeInTheMiddle(stage: Stage, fault: Fault, signal: AbortSignal
 }
 
 /** The promise "nothing left behind", looked at: our processes by their marks, agents by theirs, anything by the folder. */
-async function requireNothingLeft(farm: LocalFarm, folder: DemoFolder, workerIds: readonly string[]): Promise<void> {
-  const alive = farm.marks.filter(isAlive).map(({ pid }) => pid);
+async function requireNothingLeft(
+  farm: LocalFarm,
+  folder: DemoFolder,
+  workerIds: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
   const texts = [folder.root, ...workerIds.map((id) => `LONGSHORE_WORKER=${id}`)];
+  // what a program has started may end a moment after it
+  for (const text of texts) await untilNone([text], signal);
+  const alive = farm.marks.filter(isAlive).map(({ pid }) => pid);
   const seen = (await Promise.all(texts.map((text) => processesWith([text])))).flat().map(({ pid }) => pid);
   const left = [...new Set([...alive, ...seen])];
   if (left.length > 0) throw new FarmError('internal', `These processes are still there: ${left.join(', ')}.`);
