@@ -44,7 +44,7 @@ describe('a machine', () => {
     expect(workers.find((worker) => worker.worker_id === broken.id)).toMatchObject({ state: 'quarantined' });
     const rows = await farm.rows<{ recoveries: number }>('select recoveries from assignment where recoveries > 0');
     expect(rows).toEqual([]);
-  });
+  }, 600_000);
 
   it('H14 D16 can not be copied: a second process with its folder is told who has the identity, and gets no work', async () => {
     farm = await Farm.start({ workers: ['first'] });
