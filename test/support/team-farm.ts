@@ -481,7 +481,10 @@ export async function aTeamFarm({ gitLimits, outputLimits, sources, ...draws }: 
     },
     sql: <Row>(text: string) => database.all(statement<Row>('', text)),
     another: controller,
-    close: () => database.close(),
+    async close() {
+      await teams.close();
+      await database.close();
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import { type GitLimits, gitLimits } from './git-limits.js';
 
 /**
  * Git, many times, from one small shell: to start a process from ours stops the event loop for milliseconds, each time, and a
- * shell does it in one. Memory is limited for each git, time for all of them together.
+ * shell does it in one. Memory and time are limited for each git; between them it waits as long as it must.
  */
 export interface GitLoop {
   /**
@@ -37,7 +37,7 @@ const ending = Buffer.from('\0\0\0');
 
 /** Nothing that it writes is made to last, but where an argument says so. */
 export function openGitLoop({ gitDir, folder, env, limits }: LoopCall): GitLoop {
-  const { stdin, stdout, ended } = startGitLoop({
+  const { stdin, stdout, timed, ended } = startGitLoop({
     ...{ gitDir, env, cwd: folder, durable: false },
     ...(limits === undefined ? {} : { limits }),
   });
@@ -45,21 +45,25 @@ export function openGitLoop({ gitDir, folder, env, limits }: LoopCall): GitLoop 
   stdin.on('error', () => undefined);
   const chunks: AsyncIterator<Uint8Array> = stdout[Symbol.asyncIterator]();
   const most = gitLimits(limits).gitOutputBytes;
+  const readAnswer = async (name = ''): Promise<Buffer> => {
+    let said = Buffer.alloc(0);
+    while (!said.subarray(-ending.length).equals(ending)) {
+      const { value, done } = await chunks.next();
+      if (done === true) {
+        const cause = new Error(await ended());
+        throw new FarmError('internal', `git ${name} gave no answer.`, { cause });
+      }
+      said = Buffer.concat([said, value]);
+      if (said.length > most) throw new FarmError('too_large', `git ${name} answered more than its limit.`);
+    }
+    return said;
+  };
   return {
     async run(args, input) {
       if (args.some((arg) => /\s/.test(arg))) throw new Error('an argument with white space');
       if (input !== undefined) await writeFile(join(folder, 'input'), input);
       stdin.write(`${input === undefined ? '/dev/null' : 'input'} ${args.join(' ')}\n`);
-      let said = Buffer.alloc(0);
-      while (!said.subarray(-ending.length).equals(ending)) {
-        const { value, done } = await chunks.next();
-        if (done === true) {
-          const cause = new Error(await ended());
-          throw new FarmError('internal', `git ${args[0]} gave no answer.`, { cause });
-        }
-        said = Buffer.concat([said, value]);
-        if (said.length > most) throw new FarmError('too_large', `git ${args[0]} answered more than its limit.`);
-      }
+      const said = await timed(() => readAnswer(args[0]));
       const [, exitCode = ''] = /(\d+)\0\0\0$/.exec(said.toString('latin1')) ?? [];
       return { exitCode: Number(exitCode), stdout: said.subarray(0, -(exitCode.length + ending.length)) };
     },

@@ -53,6 +53,7 @@ export async function git(args: readonly string[], call: GitCall = {}): Promise<
     maxBuffer: { stdout: limits.gitOutputBytes, stderr: 1024 * 1024 },
   });
   const watch = call.group === true ? watchGroup(running.pid, call) : undefined;
+  watch?.time();
   const alone = await running.finally(() => watch?.stop());
   const ended = { ...alone, ...watch?.ended() };
   const stdout = Buffer.from(ended.stdout);
@@ -116,7 +117,7 @@ export async function gitToFile(
 
 /**
  * A process group that runs git once for each line of its stdin: the file that is git's stdin, then the arguments. Behind each
- * answer stand its exit code and three NULs. `ended` throws as `git`.
+ * answer stand its exit code and three NULs. `timed` is for the time that one may take, `ended` throws as `git`.
  */
 export function startGitLoop(call: Omit<GitCall, 'input' | 'accept'>) {
   const group = { ...call, group: true, accept: 'any' } as const;
@@ -128,13 +129,17 @@ export function startGitLoop(call: Omit<GitCall, 'input' | 'accept'>) {
     maxBuffer: { stderr: 1024 * 1024 },
   });
   const watch = watchGroup(running.pid, group);
+  const timed = async <T>(answer: () => Promise<T>): Promise<T> => {
+    const stop = watch.time();
+    return await answer().finally(stop);
+  };
   const ended = async (): Promise<string> => {
     const alone = await running.finally(() => watch.stop());
     const stderr = Buffer.from(alone.stderr).toString();
     judge(['loop'], group, { ...alone, ...watch.ended(), stderr });
     return stderr;
   };
-  return { stdin: running.stdin, stdout: running.stdout, ended };
+  return { stdin: running.stdin, stdout: running.stdout, timed, ended };
 }
 
 /** The lines of git's stdout, one by one, for answers that do not fit in memory. Throws as `git`. */
@@ -181,11 +186,16 @@ function watchGroup(pid: number | undefined, call: GitCall) {
     how ??= why;
     if (pid !== undefined) endGroup(pid);
   };
-  const timer = setTimeout(end('timedOut'), gitLimits(call.limits).gitSeconds * 1000);
+  let timer: NodeJS.Timeout | undefined;
   const cancel = end('isCanceled');
   call.signal?.addEventListener('abort', cancel);
   if (call.signal?.aborted === true) cancel();
   return {
+    /** From now on, until it stops or what it answers is called. */
+    time() {
+      timer = setTimeout(end('timedOut'), gitLimits(call.limits).gitSeconds * 1000);
+      return () => clearTimeout(timer);
+    },
     stop() {
       clearTimeout(timer);
       call.signal?.removeEventListener('abort', cancel);

@@ -5,7 +5,7 @@ import { type GitLoop, openGitLoop } from './git-loop.js';
 import { writeLooseCommit } from './loose-commit.js';
 import { isOid, type Oid, requireOid } from './oid.js';
 import { probeTree } from './probe-tree.js';
-import { inQuarantine, type Quarantine } from './quarantine.js';
+import { type OpenQuarantine, openQuarantine } from './quarantine.js';
 import { commitText, type ObjectStore, type Person } from './store.js';
 
 /** What is merged into a line. */
@@ -18,12 +18,15 @@ interface Branch {
   readonly when: Date;
 }
 
-export interface MergeAsked {
+interface Into {
   /** The line that takes. */
   readonly ours: Oid;
+  readonly limits?: Partial<GitLimits>;
+}
+
+export interface MergeAsked extends Into {
   /** One after the other, each into what the one before has left. */
   readonly branches: readonly Branch[];
-  readonly limits?: Partial<GitLimits>;
 }
 
 export type Merge =
@@ -51,45 +54,78 @@ export interface MergedLine {
  *
  * @throws FarmError `timeout`, `disk_full`
  */
-export function mergeInto(store: ObjectStore, asked: MergeAsked): Promise<MergedLine> {
-  return inQuarantine(store.dir, join(store.dir, 'quarantine'), async (quarantine) => {
-    const line = new Line(store, asked, quarantine);
-    try {
-      await line.look();
-      let merged = await line.takeAll('unprobed');
-      // The last tree holds all of them and says the same of each: only where it can not be checked out, each is probed.
-      if (!(await line.passes(merged.head))) merged = await line.takeAll('probed');
-      if (merged.head === asked.ours) return merged;
-      await line.pack(merged.head);
-      await quarantine.admit();
-      return merged;
-    } finally {
-      await line.close();
-    }
-  });
+export async function mergeInto(store: ObjectStore, { branches, ...into }: MergeAsked): Promise<MergedLine> {
+  const merging = await openMerging(store, into);
+  try {
+    await merging.take(branches);
+    return await merging.finish();
+  } finally {
+    await merging.close();
+  }
+}
+
+/** The same by and by: for branches that are not all there yet. One call at a time. */
+export interface Merging {
+  /** Merges more, in their order, after those that it has. Throws as `mergeInto`; then it is of no more use. */
+  take(branches: readonly Branch[]): Promise<void>;
+  /** Of all that it took; the last call but `close`. Throws as `mergeInto`. */
+  finish(): Promise<MergedLine>;
+  /** Nothing is left of what did not enter the store. Throws as `mergeInto`. */
+  close(): Promise<void>;
+}
+
+export async function openMerging(store: ObjectStore, into: Into): Promise<Merging> {
+  return new Line(store, into, await openQuarantine(store.dir, join(store.dir, 'quarantine')));
 }
 
 /** A line while branches are merged into it. New objects are in quarantine, and not made to last there. */
-class Line {
+class Line implements Merging {
   private head: Oid;
   private readonly loop: GitLoop;
   private readonly trees = new Map<Oid, Oid>();
+  private readonly branches: Branch[] = [];
+  private merges: Merge[] = [];
 
   constructor(
     { dir }: ObjectStore,
-    private readonly asked: MergeAsked,
-    private readonly quarantine: Quarantine,
+    private readonly into: Into,
+    private readonly quarantine: OpenQuarantine,
   ) {
     const { folder, withRepository } = quarantine;
-    this.head = requireOid(asked.ours);
+    this.head = requireOid(into.ours);
     const env = { ...withRepository, GIT_INDEX_FILE: join(folder, 'index') };
-    this.loop = openGitLoop({ gitDir: dir, folder, env, limits: asked.limits });
+    this.loop = openGitLoop({ gitDir: dir, folder, env, limits: into.limits });
+  }
+
+  async take(branches: readonly Branch[]): Promise<void> {
+    await this.look(branches);
+    this.branches.push(...branches);
+    for (const branch of branches) this.merges.push(await this.merge(branch, 'unprobed'));
+  }
+
+  async finish(): Promise<MergedLine> {
+    // The last tree holds all of them and says the same of each: only where it can not be checked out, each is probed.
+    if (!(await this.passes(this.head))) await this.takeAllAnew();
+    if (this.head !== this.into.ours) {
+      await this.pack(this.head);
+      await this.quarantine.admit();
+    }
+    return { head: this.head, merges: this.merges };
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.loop.end();
+    } finally {
+      await this.quarantine.remove();
+    }
   }
 
   /** Which commits are there, and their trees. */
-  async look(): Promise<void> {
-    const named = this.asked.branches.flatMap(({ theirs, base }) => (base === undefined ? [theirs] : [theirs, base]));
-    const commits = [...new Set([this.head, ...named.map(requireOid)])];
+  private async look(branches: readonly Branch[]): Promise<void> {
+    const named = branches.flatMap(({ theirs, base }) => (base === undefined ? [theirs] : [theirs, base]));
+    const commits = [...new Set([this.into.ours, ...named.map(requireOid)])].filter((oid) => !this.trees.has(oid));
+    if (commits.length === 0) return;
     const input = commits.map((oid) => `${oid}^{tree}\n`).join('');
     const answer = await this.loop.run(['cat-file', '--batch-check=%(objectname)'], input);
     const said = answer.stdout.toString().split('\n');
@@ -99,32 +135,31 @@ class Line {
     }
   }
 
-  /** From where the line stood; `probed`: nothing is taken that could not be checked out. */
-  async takeAll(how: 'probed' | 'unprobed'): Promise<MergedLine> {
-    this.head = this.asked.ours;
-    const merges: Merge[] = [];
-    for (const branch of this.asked.branches) merges.push(await this.take(branch, how === 'probed'));
-    return { head: this.head, merges };
+  /** From where the line stood; nothing is taken that could not be checked out. */
+  private async takeAllAnew(): Promise<void> {
+    this.head = this.into.ours;
+    this.merges = [];
+    for (const branch of this.branches) this.merges.push(await this.merge(branch, 'probed'));
   }
 
-  private async take(branch: Branch, probed: boolean): Promise<Merge> {
+  private async merge(branch: Branch, how: 'probed' | 'unprobed'): Promise<Merge> {
     const { theirs, base } = branch;
     // first, because merge-tree ends with 1 for a missing commit as it does for a conflict
     const [ourTree, theirTree] = [this.trees.get(this.head), this.trees.get(theirs)];
     if (ourTree === undefined || theirTree === undefined)
       return { outcome: 'error', reason: 'A commit of the merge is not in the store.' };
     if (base !== undefined && (theirs === base || this.trees.get(base) === theirTree)) return { outcome: 'no_changes' };
-    const merge = await this.merge(theirs);
+    const merge = await this.mergeTrees(theirs);
     if ('outcome' in merge) return merge;
     if (merge.tree === ourTree) return { outcome: 'already_merged' };
     const commit = await this.commit(merge.tree, branch);
-    if (probed && !(await this.passes(commit)))
+    if (how === 'probed' && !(await this.passes(commit)))
       return { outcome: 'error', reason: 'The merged tree can not be checked out.' };
     this.head = commit;
     return { outcome: 'merged', commit };
   }
 
-  private async merge(theirs: Oid): Promise<Merge | { readonly tree: Oid }> {
+  private async mergeTrees(theirs: Oid): Promise<Merge | { readonly tree: Oid }> {
     const asked = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', this.head, theirs];
     const { exitCode, stdout } = await this.loop.run(asked);
     const [tree = '', ...files] = stdout.toString().split('\0');
@@ -142,14 +177,14 @@ class Line {
   }
 
   /** Whether the tree of a merge could be checked out. What stood there before could. */
-  async passes(head: Oid): Promise<boolean> {
-    const { ours } = this.asked;
+  private async passes(head: Oid): Promise<boolean> {
+    const { ours } = this.into;
     return head === ours || probeTree(this.loop, this.quarantine.folder, ours, this.trees.get(head) ?? head);
   }
 
   /** Packs what the merges made and nothing else, on disk: what a refused one made stays behind. */
-  async pack(head: Oid): Promise<void> {
-    const there = [this.asked.ours, ...this.asked.branches.map(({ theirs }) => theirs)];
+  private async pack(head: Oid): Promise<void> {
+    const there = [this.into.ours, ...this.branches.map(({ theirs }) => theirs)];
     const wanted = [head, ...there.filter((oid) => this.trees.has(oid)).map((oid) => `^${oid}`)];
     const durably = ['-c', 'core.fsync=committed'];
     const packed = await this.loop.run(
@@ -157,10 +192,6 @@ class Line {
       `${wanted.join('\n')}\n`,
     );
     if (packed.exitCode !== 0) throw new FarmError('internal', 'The merges could not be packed.');
-  }
-
-  close(): Promise<void> {
-    return this.loop.end();
   }
 }
 

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, stat, statfs } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError, type FarmErrorCode } from '#contracts';
-import { syncToDisk, withFolder } from './folders.js';
+import { syncToDisk } from './folders.js';
 import { git, gitLines } from './git.js';
 import { type GitLimits, gitLimits } from './git-limits.js';
 
@@ -17,24 +17,38 @@ export interface Quarantine {
   admit(): Promise<void>;
 }
 
+/** Whoever opened it removes it. */
+export interface OpenQuarantine extends Quarantine {
+  remove(): Promise<void>;
+}
+
 export async function inQuarantine<T>(
   gitDir: string,
   parent: string,
   work: (quarantine: Quarantine) => Promise<T>,
 ): Promise<T> {
+  const quarantine = await openQuarantine(gitDir, parent);
+  try {
+    return await work(quarantine);
+  } finally {
+    await quarantine.remove();
+  }
+}
+
+export async function openQuarantine(gitDir: string, parent: string): Promise<OpenQuarantine> {
   await mkdir(parent, { recursive: true });
-  return withFolder(parent, async (folder) => {
-    const objects = join(folder, 'objects');
-    await mkdir(join(objects, 'pack'), { recursive: true });
-    await mkdir(join(objects, 'info'));
-    const alone = { GIT_OBJECT_DIRECTORY: objects };
-    return work({
-      folder,
-      alone,
-      withRepository: { ...alone, GIT_ALTERNATE_OBJECT_DIRECTORIES: alternate(join(gitDir, 'objects')) },
-      admit: () => admitPacks(join(objects, 'pack'), join(gitDir, 'objects', 'pack')),
-    });
-  });
+  const folder = await mkdtemp(join(parent, 'tmp-'));
+  const objects = join(folder, 'objects');
+  await mkdir(join(objects, 'pack'), { recursive: true });
+  await mkdir(join(objects, 'info'));
+  const alone = { GIT_OBJECT_DIRECTORY: objects };
+  return {
+    folder,
+    alone,
+    withRepository: { ...alone, GIT_ALTERNATE_OBJECT_DIRECTORIES: alternate(join(gitDir, 'objects')) },
+    admit: () => admitPacks(join(objects, 'pack'), join(gitDir, 'objects', 'pack')),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
 }
 
 /** One entry of GIT_ALTERNATE_OBJECT_DIRECTORIES; quoted, because a colon would part it in two. */

@@ -51,9 +51,7 @@ async function joinWave(parts: TeamParts, merges: WaveMerges, id: string): Promi
     const found = await readJoin(session, id);
     if (found === undefined) return undefined;
     const merged = await mergeChildren(parts, merges, found);
-    const isApplied = await applyJoin(parts, found, merged);
-    if (isApplied) merges.forget(id);
-    return isApplied ? found.wave.task : undefined;
+    return (await applyJoin(parts, found, merged)) ? found.wave.task : undefined;
   });
 }
 

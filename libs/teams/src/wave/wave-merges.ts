@@ -1,12 +1,12 @@
-import { type MergedLine, mergeInto } from '#git';
+import { type MergedLine, type Merging, openMerging } from '#git';
 import { isInPlace } from '../in-place/in-place.js';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql, taskSql } from '../sql/teams.js';
 import { type SettledChild, waveSql } from '../sql/wave.js';
 import { storeOf } from '../task/task-store.js';
 
-/** Waves of which something is kept; of the others all is merged at their end. */
-const mostKept = 256;
+/** Waves that are merged ahead at once: each holds a small shell. */
+const mostAhead = 16;
 
 /** What is to be merged: the line of the parent, and its green children in the order of the request. */
 interface Wanted {
@@ -15,67 +15,91 @@ interface Wanted {
   readonly green: readonly SettledChild[];
 }
 
-interface SoFar extends MergedLine {
+interface Begun {
   readonly ours: string;
+  readonly merging: Merging;
+  /** Heads that it has taken. */
   readonly theirs: readonly string[];
 }
 
 /**
- * Merges of Waves, begun while some of the children are still at work: at the end the last ones are left. In memory alone, as the
- * same rows give the same commits again, here or at another controller (H6).
+ * Merges of Waves, begun while some of the children are still at work: at the end the last ones are left. Nothing of it is in the
+ * store before the join, and the same rows give the same commits again, here or at another controller (H6).
  */
 export class WaveMerges {
-  private readonly known = new Map<string, Promise<SoFar>>();
+  private readonly begun = new Map<string, Begun>();
   private readonly ahead = new Map<string, Promise<void>>();
 
   constructor(private readonly parts: TeamParts) {}
 
   /** All of them. Goes on where looks ahead have come to, also one that is under way. */
   async merge(wave: string, wanted: Wanted): Promise<MergedLine> {
-    const before = this.known.get(wave);
-    const next = this.goOn(before, wanted);
-    this.keep(wave, next);
-    try {
-      return await next;
-    } catch (error) {
-      this.known.delete(wave);
-      throw error;
-    }
+    await this.ahead.get(wave);
+    const begun = this.begun.get(wave);
+    this.begun.delete(wave);
+    if (wanted.green.length === 0) return { head: wanted.ours, merges: [] };
+    // What went wrong with it is met again by who begins anew, and told.
+    const merged = begun && (await this.finish(begun, wanted).catch(() => undefined));
+    return merged ?? (await this.finish(await this.begin(wanted), wanted));
   }
 
-  /** The Wave is joined, or never will be. */
-  forget(wave: string): void {
-    this.known.delete(wave);
-  }
-
-  /** Some have reported and others have not: what comes before all of those is merged. What fails is met again, and told, by the join. */
+  /** Some have reported and others have not: what comes before all of those is merged. Nothing depends on it. */
   lookAhead(wave: string): Promise<void> {
     const running = this.ahead.get(wave);
     if (running) return running;
     const looking = this.mergeAhead(wave)
-      .catch(() => undefined)
+      .catch(() => this.drop(wave))
       .finally(() => this.ahead.delete(wave));
     this.ahead.set(wave, looking);
     return looking;
   }
 
-  /** Waits for what is under way. */
+  /** Waits for what is under way, and ends what waits. */
   async close(): Promise<void> {
     await Promise.all(this.ahead.values());
+    await Promise.all([...this.begun.keys()].map((wave) => this.drop(wave)));
   }
 
   private async mergeAhead(wave: string): Promise<void> {
-    let merged = 0;
     for (;;) {
       const wanted = await this.readAhead(wave);
+      if (wanted === undefined) return;
+      const begun = this.begun.get(wave) ?? (await this.begin(wanted));
+      const rest = restOf(begun, wanted);
+      this.begun.set(wave, { ...begun, theirs: wanted.green.map(({ line_head }) => line_head) });
       // Others may have reported while these were merged.
-      if (wanted === undefined || wanted.green.length <= merged) return;
-      await this.merge(wave, wanted);
-      merged = wanted.green.length;
+      if (rest.length === 0) return this.makeRoom();
+      await begun.merging.take(rest.map(branchOf));
     }
   }
 
-  /** Nothing where it waits for none, or where there is nothing to merge. */
+  /** Of Waves that were cancelled, or wait for their last child for long. */
+  private async makeRoom(): Promise<void> {
+    const idle = [...this.begun.keys()].filter((wave) => !this.ahead.has(wave));
+    await Promise.all(idle.slice(0, Math.max(0, this.begun.size - mostAhead)).map((wave) => this.drop(wave)));
+  }
+
+  private async drop(wave: string): Promise<void> {
+    const begun = this.begun.get(wave);
+    this.begun.delete(wave);
+    await begun?.merging.close().catch(() => undefined);
+  }
+
+  private async begin({ task, ours }: Wanted): Promise<Begun> {
+    const limits = this.parts.gitLimits ?? {};
+    return { ours, merging: await openMerging(await storeOf(this.parts, task), { ours, limits }), theirs: [] };
+  }
+
+  private async finish(begun: Begun, wanted: Wanted): Promise<MergedLine> {
+    try {
+      await begun.merging.take(restOf(begun, wanted).map(branchOf));
+      return await begun.merging.finish();
+    } finally {
+      await begun.merging.close();
+    }
+  }
+
+  /** Nothing where it waits for nobody, or where there is nothing to merge. */
   private async readAhead(id: string): Promise<Wanted | undefined> {
     const { database } = this.parts;
     const wave = await database.first(waveSql.read, { id });
@@ -88,30 +112,15 @@ export class WaveMerges {
     ]);
     if (!assignment || !task || isInPlace(task)) return undefined;
     const green = greenOf(children.filter(({ position }) => position < end));
-    return { task: wave.task, ours: assignment.line_head, green };
+    return green.length === 0 ? undefined : { task: wave.task, ours: assignment.line_head, green };
   }
+}
 
-  private async goOn(before: Promise<SoFar> | undefined, { task, ours, green }: Wanted): Promise<SoFar> {
-    const known = await before?.catch(() => undefined);
-    const theirs = green.map(({ line_head }) => line_head);
-    const isOfThese = known?.ours === ours && known.theirs.every((head, n) => head === theirs[n]);
-    const from: SoFar = isOfThese ? known : { ours, theirs: [], head: ours, merges: [] };
-    const rest = green.slice(from.theirs.length);
-    if (rest.length === 0) return from;
-    const line = await mergeInto(await storeOf(this.parts, task), {
-      ours: from.head,
-      branches: rest.map(branchOf),
-      limits: this.parts.gitLimits ?? {},
-    });
-    return { ours, theirs, head: line.head, merges: [...from.merges, ...line.merges] };
-  }
-
-  private keep(wave: string, merges: Promise<SoFar>): void {
-    this.known.delete(wave);
-    this.known.set(wave, merges);
-    const [oldest] = this.known.keys();
-    if (this.known.size > mostKept && oldest !== undefined) this.known.delete(oldest);
-  }
+/** What it has not taken. What it has was read from the same rows, which nobody changes any more. */
+function restOf({ ours, theirs }: Begun, wanted: Wanted): readonly SettledChild[] {
+  const isOfThese = ours === wanted.ours && theirs.every((head, n) => head === wanted.green[n]?.line_head);
+  if (!isOfThese) throw new Error('a Wave was merged ahead from other rows');
+  return wanted.green.slice(theirs.length);
 }
 
 /** Those whose work is merged. */
