@@ -6,7 +6,7 @@ import type { FarmClient } from '../../apps/cli/src/client/farm-client.js';
 import { openWithCredential } from '../../apps/cli/src/client/open-farm-client.js';
 import { type RunningController, startController } from '../../apps/cli/src/farm/controller-process.js';
 import type { Services } from '../../apps/cli/src/services/services.js';
-import { drain, oneByOne, type System } from './system.js';
+import { drain, oneByOne, type System, type Waited } from './system.js';
 import { joinAsWorker, type WorkerClient } from './worker-client.js';
 
 interface Leased {
@@ -188,7 +188,7 @@ async function startLanes({ client, database }: Parts, lanes: number): Promise<v
   throw new Error('the Tasks did not become ready');
 }
 
-async function latency({ worker }: Parts, count: number, submit: () => Promise<unknown>): Promise<readonly number[]> {
+async function latency({ worker }: Parts, count: number, submit: () => Promise<unknown>): Promise<readonly Waited[]> {
   const ends: Promise<void>[] = [];
   const samples = await oneByOne(count, submit, async () => {
     for (;;) {

@@ -7,11 +7,19 @@ export interface System {
   enqueue(count: number): Promise<void>;
   /** Claims and completes so many jobs, with so many calls at once. Answers the seconds that it took. */
   work(count: number, inFlight: number): Promise<number>;
-  /** Milliseconds from a commit to the lease, one job at a time on an idle queue. */
-  latency?(count: number): Promise<readonly number[]>;
+  /** How long jobs wait that are queued one at a time on an idle queue. */
+  latency?(count: number): Promise<readonly Waited[]>;
   /** Where its statements are counted. */
   readonly database?: string;
   close(): Promise<void>;
+}
+
+/** Milliseconds until the lease is in hand. */
+export interface Waited {
+  /** Since whoever queued the job has its answer: nothing where the lease came first. */
+  readonly sinceCommitted: number;
+  /** Since it began to queue it. */
+  readonly sinceAsked: number;
 }
 
 /**
@@ -38,15 +46,17 @@ export async function drain(count: number, inFlight: number, one: (lane: number)
 export async function oneByOne(
   count: number,
   submit: (n: number) => Promise<unknown>,
-  held: (n: number) => Promise<number>,
-): Promise<readonly number[]> {
-  const taken: number[] = [];
+  holds: (n: number) => Promise<number>,
+): Promise<readonly Waited[]> {
+  const waited: Waited[] = [];
   for (let n = 0; n < count; n += 1) {
-    const lease = held(n);
+    const lease = holds(n);
     await new Promise((resolve) => setTimeout(resolve, 40));
+    const asked = performance.now();
     await submit(n);
     const committed = performance.now();
-    taken.push(Math.max(0, (await lease) - committed));
+    const held = await lease;
+    waited.push({ sinceCommitted: Math.max(0, held - committed), sinceAsked: held - asked });
   }
-  return taken;
+  return waited;
 }

@@ -45,7 +45,14 @@ export function dyingDatabase(database: Database, death: Death): Database {
       death.strike();
       tx.later(stated, given);
     },
+    attempt: (work) => tx.attempt(work),
+    beforeCommit: (act) =>
+      tx.beforeCommit(async () => {
+        await act();
+        death.strike();
+      }),
     afterCommit: (act) => tx.afterCommit(act),
+    afterFailure: (act) => tx.afterFailure(act),
   });
   const work =
     <T>(act: (tx: Transaction) => Promise<T>) =>

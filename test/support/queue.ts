@@ -10,6 +10,7 @@ import {
   type NewJob,
   openQueue,
   type Queue,
+  type QueueOptions,
   type Ring,
 } from '#jobs';
 import { type Database, openDatabase, statement, type Transaction } from '#store';
@@ -22,6 +23,7 @@ export const leaseTime = 30_000;
 interface FarmOptions {
   readonly kinds?: readonly Kind[];
   readonly connections?: number;
+  readonly offer?: QueueOptions['offer'];
 }
 
 /** A queue on a database of its own, with workers that say what they are told to say. */
@@ -113,7 +115,7 @@ export function fenceOf(lease: Pick<LeasedJob, 'id' | 'epoch' | 'lease_id'>) {
   return { job_id: lease.id, epoch: lease.epoch, lease_id: lease.lease_id };
 }
 
-export async function aQueueFarm({ kinds = [], connections = 10 }: FarmOptions = {}): Promise<QueueFarm> {
+export async function aQueueFarm({ kinds = [], connections = 10, offer }: FarmOptions = {}): Promise<QueueFarm> {
   const { appUrl, ownerUrl } = await aDatabase();
   const database = openDatabase({ url: appUrl, max: connections });
   await database.run(stopTime);
@@ -125,6 +127,7 @@ export async function aQueueFarm({ kinds = [], connections = 10 }: FarmOptions =
       kinds,
       leaseMs: leaseTime,
       ring: (ring) => rings.push(ring),
+      ...(offer && { offer }),
       mintJobToken: (lease: LeaseToken) => `token-${lease.job}-${lease.epoch}-${randomUUID()}`,
       onTrouble: (_, error) => troubles.push(error),
     });

@@ -14,7 +14,10 @@ export function rewriting(database: Database, rewrite: Rewrite): Database {
   const transaction = (tx: Transaction): Transaction => ({
     ...queries(tx),
     later: (stated, given) => tx.later(rewrite(stated), given),
+    attempt: (work) => tx.attempt(work),
+    beforeCommit: (act) => tx.beforeCommit(act),
     afterCommit: (act) => tx.afterCommit(act),
+    afterFailure: (act) => tx.afterFailure(act),
   });
   return {
     ...queries(database),

@@ -149,6 +149,7 @@ export async function openFarm(settings: Settings, log: Logger): Promise<Service
     kinds: [teams.dispatchKind, teams.commandRunKind, teams.snapshotKind, teams.webhookKind],
     leaseMs: settings.leaseMs,
     ring: (job) => (job.pool === controllerPool ? delivering.ring() : ringer.ring(job)),
+    offer: ringer.offer,
     mintJobToken: (lease) => identity.mintJobToken(lease),
   });
   return {

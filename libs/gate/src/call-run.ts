@@ -101,6 +101,14 @@ export class CallRun<Services> {
     const mayShare = call.door === 'node' && operation.together !== undefined;
     let { rows } = running;
     let work: ((tx: Transaction) => Promise<Attempt>) | undefined;
+    let ridden: Attempt | undefined;
+    const ride = async (tx: Transaction): Promise<Attempt | undefined> => {
+      const attempt = await this.ride(tx, { operation, read, call, trail, rows });
+      tx.afterCommit(() => {
+        ridden = attempt;
+      });
+      return attempt;
+    };
     for (;;) {
       trail.restart();
       let attempt = mayShare ? await this.share({ operation, read, call, trail, rows }) : undefined;
@@ -110,7 +118,8 @@ export class CallRun<Services> {
         attempt = await this.alone({ ...running, rows }, work);
       }
       if (!attempt.wait) return attempt.output;
-      await attempt.wait();
+      await attempt.wait(mayShare ? ride : undefined);
+      if (ridden) return ridden.output;
       rows = await this.options.access.snapshot(call);
       // A change looks again by itself; a look that waited must not see what came after its end (A4.6).
       if (operation.access.class === 'read' && exposureOf(operation, call, rows) !== 'offered') throw new Withdrawn();
@@ -147,28 +156,40 @@ export class CallRun<Services> {
     });
   }
 
+  /** In a transaction of somebody else, who does not fail with it (H13). Nothing where it is not final. */
+  private async ride(tx: Transaction, sharing: Sharing<Services>): Promise<Attempt | undefined> {
+    sharing.trail.restart();
+    const [attempt] = (await tx.attempt(() => this.attempts(tx, [sharing]))) ?? [];
+    return attempt?.wait ? undefined : attempt;
+  }
+
   /** One transaction for all. When it fails, nothing of it stays: each call is run alone, and one fails alone (H13). */
   private async together(calls: readonly Sharing<Services>[]): Promise<readonly (Attempt | undefined)[]> {
-    const operation = calls[0]?.operation;
     try {
-      return await this.options.database.transaction(async (tx) => {
-        const [, attempts = []] = await sentTogether([
-          this.options.access.stillJudged(
-            tx,
-            calls.map(({ rows }) => rows),
-          ),
-          operation?.together?.(calls, tx),
-        ]);
-        const final = calls.filter((_, n) => attempts[n] && !attempts[n].wait);
-        AuditTrail.write(
-          tx,
-          final.map(({ trail }) => trail),
-        );
-        return attempts;
-      });
+      return await this.options.database.transaction((tx) => this.attempts(tx, calls));
     } catch {
       return [];
     }
+  }
+
+  /** Of one operation, each audited that is final. Errors: Withdrawn when any was judged by what holds no more (A4.10). */
+  private async attempts(
+    tx: Transaction,
+    calls: readonly Sharing<Services>[],
+  ): Promise<readonly (Attempt | undefined)[]> {
+    const [, attempts = []] = await sentTogether([
+      this.options.access.stillJudged(
+        tx,
+        calls.map(({ rows }) => rows),
+      ),
+      calls[0]?.operation.together?.(calls, tx),
+    ]);
+    const final = calls.filter((_, n) => attempts[n] && !attempts[n].wait);
+    AuditTrail.write(
+      tx,
+      final.map(({ trail }) => trail),
+    );
+    return attempts;
   }
 
   /** Done once under its key: a call that is repeated is answered and not done again (D2, S3.3, P5). */

@@ -12,6 +12,8 @@ interface Schemas<Input extends z.ZodType, Output extends z.ZodType> {
 export class InputReader<Services, Input extends z.ZodType, Output extends z.ZodType, Prepared> {
   /** What was read, by its own type: for calls that meet again in `together`. */
   private readonly inputs = new WeakMap<ReadInput<Services>, z.output<Input>>();
+  /** What the rule answered, by its own type: for who waits. */
+  private readonly outputs = new WeakMap<Attempt, z.input<Output>>();
 
   constructor(
     private readonly schemas: Schemas<Input, Output>,
@@ -58,7 +60,18 @@ export class InputReader<Services, Input extends z.ZodType, Output extends z.Zod
   }
 
   private attempt(input: z.output<Input>, output: z.input<Output>, call: Call<Services>): Attempt {
-    return { output: checkOutput(this.schemas.output, output), wait: this.rule.waits?.(input, output, call) };
+    const waits = this.rule.waits?.(input, output, call);
+    const attempt: Attempt = {
+      output: checkOutput(this.schemas.output, output),
+      wait: waits && ((ride) => waits(ride && ((tx) => this.answerOf(ride(tx))))),
+    };
+    if (this.rule.waits) this.outputs.set(attempt, output);
+    return attempt;
+  }
+
+  private async answerOf(ridden: Promise<Attempt | undefined>): Promise<z.input<Output> | undefined> {
+    const attempt = await ridden;
+    return attempt && this.outputs.get(attempt);
   }
 }
 

@@ -80,7 +80,8 @@ export interface Call<Services> {
  *  lock     takes the locks that `run` takes: before a confirmed call looks once more at what it would change (A6.16)
  *  preview  says what `run` would do, all of it; read only
  *  run      everything that changes, in one transaction with its audit row; READ ONLY for class read (A2.11, A7.8)
- *  waits    for a long poll: an attempt that it lets wait leaves no audit row
+ *  waits    for a long poll: an attempt that it lets wait leaves no audit row. A call that may share a transaction (`together`) may
+ *           make one more attempt within that of whoever it waits for (`ride`)
  *  follow   waits a little for what the commit has set going; repeated calls follow it, too
  *  together does for several calls of one moment what `run` does for one, in one transaction; for the job catalogue, whose calls have no
  *           receipts. Nothing where a call must be run alone: whatever takes a lock that others wait for, or is in doubt
@@ -93,11 +94,21 @@ export interface Rule<Services, Input, Output, Prepared> {
   readonly actsInPrepare?: true;
   run(input: Input, prepared: Prepared, call: Call<Services>, tx: Transaction): Promise<Output>;
   /** An answer that may wait for a better one: what to wait for, outside any transaction, before `run` is tried again. */
-  waits?(input: Input, output: Output, call: Call<Services>): (() => Promise<void>) | undefined;
+  waits?(
+    input: Input,
+    output: Output,
+    call: Call<Services>,
+  ): ((ride: Ride<Output> | undefined) => Promise<void>) | undefined;
   together?(calls: readonly TypedCall<Services, Input>[], tx: Transaction): Promise<readonly (Output | undefined)[]>;
   /** An effect that others finish: what it has come to, after the commit, in place of the answer; none: the answer stands. Read only. */
   follow?(input: Input, call: Call<Services>): Promise<Output | undefined>;
 }
+
+/**
+ * One attempt of a call that waits, within a transaction of somebody else, and its audit row with it: the call's answer when the wait
+ * ends after that commit. Nothing: nothing was done, and the call tries again by itself.
+ */
+type Ride<Output> = (tx: Transaction) => Promise<Output | undefined>;
 
 export interface TypedCall<Services, Input> {
   readonly input: Input;
@@ -125,7 +136,7 @@ export interface Attempt {
   /** Fits the contract; an output that does not has thrown `invalid_output`. */
   readonly output: unknown;
   /** Set when the call may wait and try again. */
-  readonly wait: (() => Promise<void>) | undefined;
+  readonly wait: ((ride: Ride<Attempt> | undefined) => Promise<void>) | undefined;
 }
 
 export type ReadOutcome<Services> =

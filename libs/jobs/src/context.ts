@@ -9,6 +9,9 @@ export interface QueueContext {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly leaseMs: number;
   readonly ring: (job: Ring) => void;
+  readonly offer: (tx: Transaction, job: Ring) => Promise<readonly string[]>;
+  /** Transactions that offer a job, with those that need no ring then. */
+  readonly offered: WeakMap<Transaction, readonly string[]>;
   readonly mintJobToken: (lease: LeaseToken) => Promise<string> | string;
   /** Turns that this process has advanced each pool to: what it need not write again. */
   readonly turns: Map<string, number>;

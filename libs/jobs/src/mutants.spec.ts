@@ -355,6 +355,21 @@ const claimMutants: readonly [string, Mutant][] = [
     },
   ],
   [
+    'that a claim in a transaction of others is one at a time, too',
+    {
+      of: claimSql.tryClaimer,
+      predicate: /pg_try_advisory_xact_lock\(.*\)/,
+      instead: '$$1::text is not null'.replace('$$', '$'),
+      breaks: async ({ farm, queue, tx: within, worker }) => {
+        const north = worker('north');
+        return await farm.tx(async (tx) => {
+          await farm.queue.claim(tx, north.claimer, { request_id: randomUUID(), limit: 1 });
+          return await within((other) => queue.mayClaimNow(other, north.claimer));
+        });
+      },
+    },
+  ],
+  [
     'the pause of an account',
     {
       of: claimSql.claim,

@@ -13,6 +13,7 @@ import { releaseHolder } from './release.js';
 import { close, dropPreference, endJob, endQueued, flagEnd, hold, release, releaseJobs, unflagPause } from './scope.js';
 import { signal } from './signal.js';
 import { accountSql } from './sql/account.js';
+import { claimSql } from './sql/claim.js';
 import { leaseSql } from './sql/lease.js';
 import { queueSql } from './sql/queue.js';
 import { heldLease, markStarted } from './start.js';
@@ -29,6 +30,8 @@ export function openQueue(options: QueueOptions): Queue {
     kinds: new Map(options.kinds.map((kind) => [kind.name, kind])),
     leaseMs: options.leaseMs ?? limits.leaseMs,
     ring: options.ring ?? ignore,
+    offer: options.offer ?? (async () => []),
+    offered: new WeakMap(),
     mintJobToken: options.mintJobToken,
     turns: new Map(),
     seen: new WeakMap(),
@@ -39,6 +42,7 @@ export function openQueue(options: QueueOptions): Queue {
     submit: (tx, job) => submit(context, tx, job),
     claim: (tx, claimer, request) => claim(context, tx, claimer, request),
     claimTogether: (tx, claims) => claimTogether(context, tx, claims),
+    mayClaimNow: async (tx, { worker }) => (await tx.first(claimSql.tryClaimer, { worker }))?.mine ?? false,
     heartbeat: (holder, beats) => heartbeat(context, holder, beats),
     markStarted: (tx, holder, fence, read) => markStarted(context, tx, holder, fence, read),
     prepareCompletion: (holder, fence, end) => prepareCompletion(context, holder, fence, end),

@@ -11,6 +11,11 @@ export interface QueueOptions {
   readonly leaseMs?: number;
   /** Called after the commit that made a job claimable; what it throws is lost. */
   readonly ring?: (job: Ring) => void;
+  /**
+   * The last act of a transaction that submits, for the first of its jobs: a claim that waits may take it there and then, and others
+   * with it. Answers the jobs that need no ring after the commit.
+   */
+  readonly offer?: (tx: Transaction, job: Ring) => Promise<readonly string[]>;
   /** A job token (S4.3): one for each lease of a claim and of a beat. */
   readonly mintJobToken: (lease: LeaseToken) => Promise<string> | string;
   /** A hook that threw while many leases were beaten or swept: the others went on (H13). For the log. */
@@ -128,6 +133,11 @@ export interface Queue {
     tx: Transaction,
     claims: readonly SharedClaim[],
   ): Promise<readonly (readonly (readonly LeasedJob[] | undefined)[])[]>;
+  /**
+   * Before `claimTogether`, for who holds other locks already: waits for nobody (H12). False while another claim of this machine is on
+   * its way; true keeps others away until the commit.
+   */
+  mayClaimNow(tx: Transaction, claimer: Pick<Claimer, 'worker'>): Promise<boolean>;
 
   /**
    * Renews leases, in transactions of its own: one lease's trouble is not the others' (H13). Answers in the order asked; a lease

@@ -37,7 +37,13 @@ export async function submit(context: QueueContext, tx: Transaction, job: NewJob
   });
   if (state === 'held') return;
   const ring = { id, kind, pool, labels, account, prefer: prefer?.worker ?? null, after_ms: delay_ms };
-  tx.afterCommit(() => context.ring(ring));
+  if (delay_ms === 0 && !context.offered.has(tx)) {
+    context.offered.set(tx, []);
+    tx.beforeCommit(async () => void context.offered.set(tx, await context.offer(tx, ring)));
+  }
+  tx.afterCommit(() => {
+    if (!context.offered.get(tx)?.includes(id)) context.ring(ring);
+  });
 }
 
 /** Everything that a claimer must match, as one text. */

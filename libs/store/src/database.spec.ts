@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { aDatabase } from '../../../test/support/database.js';
-import { type Database, openDatabase } from './database.js';
+import { type Database, openDatabase, type Transaction } from './database.js';
 import { statement } from './statement.js';
 
 const sql = {
@@ -10,6 +10,7 @@ const sql = {
   ),
   create: statement<unknown>('spec.create', 'create table note (id integer primary key, text text not null)'),
   add: statement<unknown>('spec.add', 'insert into note (id, text) values ($id, $text)'),
+  clear: statement<unknown>('spec.clear', 'delete from note where id >= $from'),
   count: statement<{ count: number }>('spec.count', 'select count(*) from note where id >= $from'),
 };
 
@@ -77,6 +78,20 @@ describe('a transaction', () => {
     expect(rings).toEqual(['kept']);
   });
 
+  it('has committed what it wrote, whatever one of its rings throws, and rings the others', async () => {
+    const rings: string[] = [];
+    await database.transaction(async (tx) => {
+      tx.afterCommit(() => {
+        throw new Error('lost');
+      });
+      tx.afterCommit(() => rings.push('kept'));
+      tx.afterFailure(() => rings.push('failed'));
+      await tx.run(sql.add, { id: 35, text: 'a' });
+    });
+    expect(await countFrom(35)).toBe(1);
+    expect(rings).toEqual(['kept']);
+  });
+
   it('can not write when it is for reading', async () => {
     const writing = database.reading((tx) => tx.run(sql.add, { id: 40, text: 'a' }));
     await expect(writing).rejects.toMatchObject({ code: '25006' });
@@ -94,5 +109,66 @@ describe('a transaction', () => {
 
   it('says which parameter is missing before anything is sent', async () => {
     await expect(database.run(sql.add, { id: 50 })).rejects.toThrow('no value for $text');
+  });
+
+  it('runs its last acts when all else is done, and is undone by one that throws', async () => {
+    const counted = await database.transaction(async (tx) => {
+      const counts: (number | undefined)[] = [];
+      tx.beforeCommit(async () => void counts.push((await tx.first(sql.count, { from: 70 }))?.count));
+      tx.later(sql.add, { id: 70, text: 'a' });
+      return counts;
+    });
+    expect(counted).toEqual([1]);
+    const failing = database.transaction(async (tx) => {
+      await tx.run(sql.add, { id: 71, text: 'a' });
+      tx.beforeCommit(() => Promise.reject(new Error('not so')));
+    });
+    await expect(failing).rejects.toThrow('not so');
+    expect(await countFrom(70)).toBe(1);
+  });
+
+  it.each([
+    ['its work throws', (): Promise<unknown> => Promise.reject(new Error('no'))],
+    ['its connection ends', () => database.run(sql.endOthers)],
+  ])('says that it failed, once nothing of it can come any more, when %s', async (_, fail) => {
+    const told: string[] = [];
+    const failing = database.transaction(async (tx) => {
+      tx.afterFailure(() => {
+        throw new Error('lost');
+      });
+      tx.afterFailure(() => told.push('failed'));
+      tx.afterCommit(() => told.push('kept'));
+      await tx.run(sql.add, { id: 80, text: 'a' });
+      await fail();
+      expect(told).toEqual([]);
+    });
+    await expect(failing).rejects.toThrow();
+    expect(told).toEqual(['failed']);
+    expect(await countFrom(80)).toBe(0);
+  });
+
+  it.each([
+    ['throws', (): Promise<unknown> => Promise.reject(new Error('no'))],
+    ['has a statement that fails', (tx: Transaction) => tx.run(sql.add, { id: 90, text: 'the key is taken' })],
+  ])('H13 keeps all but an attempt that %s, which rings nobody', async (_, fail) => {
+    await database.run(sql.clear, { from: 90 });
+    const rings: string[] = [];
+    const answers = await database.transaction(async (tx) => {
+      tx.afterCommit(() => rings.push('kept'));
+      await tx.run(sql.add, { id: 90, text: 'a' });
+      const good = await tx.attempt(() => tx.run(sql.add, { id: 91, text: 'b' }));
+      const bad = await tx.attempt(async () => {
+        tx.afterCommit(() => rings.push('lost'));
+        tx.later(sql.add, { id: 92, text: 'c' });
+        await fail(tx);
+        return 1;
+      });
+      tx.later(sql.add, { id: 93, text: 'd' });
+      return [good, bad];
+    });
+    expect(answers).toEqual([1, undefined]);
+    expect(await countFrom(90)).toBe(3);
+    expect(await countFrom(92)).toBe(1);
+    expect(rings).toEqual(['kept']);
   });
 });

@@ -25,8 +25,17 @@ export interface Queries {
 export interface Transaction extends Queries {
   /** Sent at once, awaited with the commit: one round trip less. If it fails, nothing of the transaction stays. */
   later(stated: Statement<unknown>, given?: Parameters): void;
+  /**
+   * Undoes what `work` did when it throws, its rings too, and goes on without it (H13). What it sent for later and fails then is the
+   * transaction's failure.
+   */
+  attempt<T>(work: () => Promise<T>): Promise<T | undefined>;
+  /** Runs when all else is done, with what the commit will hold; what throws here undoes the transaction. */
+  beforeCommit(act: () => Promise<void>): void;
   /** Runs once the commit is durable; never when it is not. For rings: what throws here is lost. */
   afterCommit(act: () => void): void;
+  /** Runs when nothing was committed, or nobody knows whether. What throws here is lost. */
+  afterFailure(act: () => void): void;
 }
 
 export interface Database extends Queries {
@@ -104,6 +113,7 @@ class PoolDatabase implements Database {
       return answer;
     } catch (error) {
       broken = await tx.rollback();
+      tx.fail();
       throw await tx.firstFailure(error);
     } finally {
       client.release(broken);
@@ -132,7 +142,9 @@ class ClientQueries implements Queries {
 class ClientTransaction extends ClientQueries implements Transaction {
   /** Sent and not awaited yet: BEGIN, and what may come with the commit. The connection is pipelined. */
   private readonly pending: Promise<unknown>[] = [];
+  private readonly lastActs: (() => Promise<void>)[] = [];
   private readonly rings: (() => void)[] = [];
+  private readonly failures: (() => void)[] = [];
 
   constructor(client: pg.PoolClient, begin: string) {
     super(client);
@@ -145,11 +157,33 @@ class ClientTransaction extends ClientQueries implements Transaction {
     this.send(this.client.query(queryOf(stated, given)));
   }
 
+  async attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const { length } = this.rings;
+    cork(this.client);
+    this.send(this.client.query('savepoint attempt'));
+    try {
+      return await work();
+    } catch {
+      await this.client.query('rollback to savepoint attempt');
+      this.rings.splice(length);
+      return undefined;
+    }
+  }
+
+  beforeCommit(act: () => Promise<void>): void {
+    this.lastActs.push(act);
+  }
+
   afterCommit(act: () => void): void {
     this.rings.push(act);
   }
 
+  afterFailure(act: () => void): void {
+    this.failures.push(act);
+  }
+
   async commit(): Promise<void> {
+    for (const act of this.lastActs) await act();
     cork(this.client);
     const committed = this.client.query('commit');
     committed.catch(ignore);
@@ -176,7 +210,11 @@ class ClientTransaction extends ClientQueries implements Transaction {
   }
 
   ring(): void {
-    for (const act of this.rings) act();
+    for (const act of this.rings) runAlone(act);
+  }
+
+  fail(): void {
+    for (const act of this.failures) runAlone(act);
   }
 
   private send(sent: Promise<unknown>): void {
@@ -193,6 +231,15 @@ function cork({ connection: { stream } }: pg.PoolClient): void {
   if (stream.writableCorked > 0) return;
   stream.cork();
   process.nextTick(() => stream.uncork());
+}
+
+/** What one throws keeps no other from running, and is no failure of what was committed. */
+function runAlone(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // It is lost, as whoever may throw was told.
+  }
 }
 
 /** The failure is read where the promise is awaited; here it only must not end the process. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { LiveWorker } from '#gate';
 import type { Ring } from '#jobs';
 import type { Bell } from '#store';
+import { aSubmit } from '../../../../test/support/a-submit.js';
 import { Ringer } from './ringer.js';
 import { WaitingClaims } from './waiting-claims.js';
 
@@ -124,5 +125,26 @@ describe('a ring', () => {
     farm.ringer.ring(aJob('1'));
     await waiting;
     expect([farm.workers(), farm.claims.size]).toEqual([[], 0]);
+  });
+
+  it('is not needed for what a claim took in the transaction that made it, or looks for by itself', async () => {
+    const farm = await aFarm([aLiveWorker('w_a')]);
+    const { signal } = new AbortController();
+    const claimer = { ...aLiveWorker('w_b'), worker: 'w_b' };
+    const submit = aSubmit();
+    const taken = farm.claims.wait(claimer, 60_000, signal, async () => [{ id: '1' }, { id: '7' }]);
+    expect(await farm.ringer.offer(submit.tx, aJob('1'))).toEqual(['1', '7']);
+    const looks = farm.claims.wait(claimer, 60_000, signal, async () => undefined);
+    expect(await farm.ringer.offer(submit.tx, aJob('2'))).toEqual(['2']);
+    expect(await farm.ringer.offer(submit.tx, aJob('3'))).toEqual([]);
+    submit.commit();
+    await Promise.all([taken, looks]);
+    // What nobody is seen to hold by then is rung to all (D14).
+    farm.pass(1_000);
+    await farm.ringer.sweep();
+    expect(farm.workers()).toEqual(['w_a']);
+    farm.pass(1_000);
+    await farm.ringer.sweep();
+    expect(farm.workers()).toEqual([]);
   });
 });

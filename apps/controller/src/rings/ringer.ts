@@ -1,7 +1,7 @@
 import { bells, limits } from '#contracts';
 import type { LiveWorker } from '#gate';
 import type { Ring } from '#jobs';
-import type { Bell } from '#store';
+import type { Bell, Transaction } from '#store';
 import { fits, type WaitingClaims } from './waiting-claims.js';
 
 /** Rings that wait for their second round at most; more are heard of by polling. */
@@ -38,13 +38,22 @@ export class Ringer {
 
   /** For the queue: called after the commit that made the job claimable. */
   readonly ring = (job: Ring): void => {
-    if (job.after_ms > 0) this.ringLater(job);
+    // A job that waits for its time is rung when that has come, by the second round.
+    if (job.after_ms > 0) this.ringAllAfter(job, job.after_ms);
     else this.ringNow(job);
+  };
+
+  /** For the queue: in the transaction that makes the job claimable. Answers the jobs that need no ring after its commit. */
+  readonly offer = async (tx: Transaction, job: Ring): Promise<readonly string[]> => {
+    const taken = await this.options.claims.offer(tx, job);
+    if (taken !== 'looks') return taken;
+    tx.afterCommit(() => this.ringAllAfter(job, limits.ringAllAfterMs));
+    return [job.id];
   };
 
   private ringNow(job: Ring): void {
     const { bell, claims } = this.options;
-    if (this.pending.size < mostPending) this.pending.set(job.id, { job, allAt: this.now() + limits.ringAllAfterMs });
+    this.ringAllAfter(job, limits.ringAllAfterMs);
     if (claims.wakeOne(job)) return;
     const chosen = this.choose(job);
     if (chosen !== undefined) {
@@ -75,9 +84,8 @@ export class Ringer {
     if (due.length > 0) this.options.claims.wakeAll();
   }
 
-  /** A job that waits for its time is rung when that has come, by the second round. */
-  private ringLater(job: Ring): void {
-    if (this.pending.size < mostPending) this.pending.set(job.id, { job, allAt: this.now() + job.after_ms });
+  private ringAllAfter(job: Ring, ms: number): void {
+    if (this.pending.size < mostPending) this.pending.set(job.id, { job, allAt: this.now() + ms });
   }
 
   private choose(job: Ring): string | undefined {

@@ -1,4 +1,6 @@
+import type { LeasedJob } from '#contracts';
 import type { Claimer } from '#jobs';
+import type { Transaction } from '#store';
 
 /** As much of a job as decides who may take it. */
 export interface Wanted {
@@ -12,8 +14,17 @@ export interface Wanted {
 /** As much of who claims. */
 type Waiter = Pick<Claimer, 'worker' | 'pool' | 'labels' | 'accounts' | 'kinds'>;
 
+/**
+ * Claims within somebody else's transaction. Answers the jobs that are the claim's answer once that is committed; nothing: it could
+ * not tell there, and looks by itself.
+ */
+type Take = (tx: Transaction) => Promise<readonly Pick<LeasedJob, 'id'>[] | undefined>;
+
 interface Waiting {
   readonly waiter: Waiter;
+  readonly take: Take | undefined;
+  /** From here on only `wake` ends the wait: not its time, not its caller, no ring. */
+  readonly hold: () => void;
   readonly wake: () => void;
 }
 
@@ -46,16 +57,19 @@ export class WaitingClaims {
     this.looks.set(signal, { inPool: this.unheard.get(pool) ?? 0, forAll: this.rungForAll });
   }
 
-  /** Until there may be work, the time is over, or the caller has gone. */
-  wait(waiter: Waiter, ms: number, signal: AbortSignal): Promise<void> {
+  /** Until there may be work or `take` got some, the time is over, or the caller has gone. */
+  wait(waiter: Waiter, ms: number, signal: AbortSignal, take?: Take): Promise<void> {
     return new Promise((resolve) => {
-      const done = () => {
+      const hold = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', done);
         this.waiting.delete(entry);
+      };
+      const done = () => {
+        hold();
         resolve();
       };
-      const entry: Waiting = { waiter, wake: done };
+      const entry: Waiting = { waiter, take, hold, wake: done };
       const timer = setTimeout(done, ms);
       this.waiting.add(entry);
       signal.addEventListener('abort', done, { once: true });
@@ -66,13 +80,33 @@ export class WaitingClaims {
     });
   }
 
+  /**
+   * Lets the claim that a ring would wake take the job in the transaction that makes it, so that it has a lease with that commit.
+   * Answers what it takes; `looks`: it looks by itself after the commit.
+   */
+  async offer(tx: Transaction, job: Wanted): Promise<readonly string[] | 'looks'> {
+    const chosen = this.choose(job);
+    // What waits for its warm machine is not yet another's (D15).
+    if (!chosen?.take || (job.prefer !== null && job.prefer !== chosen.waiter.worker)) return [];
+    // Held, as it would miss its job if it gave up now. What rings meanwhile goes to others; what it was given may be undone.
+    chosen.hold();
+    tx.afterCommit(chosen.wake);
+    tx.afterFailure(chosen.wake);
+    const taken = await chosen.take(tx);
+    return taken ? taken.map(({ id }) => id) : 'looks';
+  }
+
   /** Wakes the one that has waited longest of those that fit. Answers whether there was one. */
   wakeOne(wanted: Wanted): boolean {
-    const fitting = [...this.waiting].filter(({ waiter }) => fits(waiter, wanted));
-    const chosen = fitting.find(({ waiter }) => waiter.worker === wanted.prefer) ?? fitting[0];
+    const chosen = this.choose(wanted);
     chosen?.wake();
     if (!chosen) this.unheard.set(wanted.pool, (this.unheard.get(wanted.pool) ?? 0) + 1);
     return chosen !== undefined;
+  }
+
+  private choose(wanted: Wanted): Waiting | undefined {
+    const fitting = [...this.waiting].filter(({ waiter }) => fits(waiter, wanted));
+    return fitting.find(({ waiter }) => waiter.worker === wanted.prefer) ?? fitting[0];
   }
 
   /** "Look again", all of you. */

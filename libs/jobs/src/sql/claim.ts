@@ -41,6 +41,12 @@ const lockClaimer = statement<unknown>(
   `select pg_advisory_xact_lock(hashtextextended($worker, 0))`,
 );
 
+/** The same lock for who holds others already: it is had at once or not at all, as nobody may wait with a job in hand (H12). */
+const tryClaimer = statement<{ readonly mine: boolean }>(
+  'job.try_claimer',
+  `select pg_try_advisory_xact_lock(hashtextextended($worker, 0)) as mine`,
+);
+
 /** Leases that the claimer holds. */
 const held = `(select count(*) from job where holder = $worker and state = 'leased')`;
 
@@ -239,4 +245,4 @@ const leasesOfRequest = statement<ClaimedRow>(
   order by r.n`,
 );
 
-export const claimSql = { lockClaimer, claimPlain, claim, advance, lockLimits, leasesOfRequest };
+export const claimSql = { lockClaimer, tryClaimer, claimPlain, claim, advance, lockLimits, leasesOfRequest };

@@ -54,12 +54,26 @@ export const jobClaimOperation = operation(
       return calls.map((each) => answers.get(each));
     },
 
-    /** The wait is over when there may be work; then it looks once more, also at the end of its time (H18). */
+    /**
+     * The wait is over when there may be work; then it looks once more, also at the end of its time (H18). Whoever submits a job on
+     * this controller lets it look in that transaction.
+     */
     waits({ wait_seconds, kinds }, { jobs }, call) {
       const left = wait_seconds * 1000 - (performance.now() - call.startedAt);
       const isOver = left <= 0 || call.signal.aborted || call.services.claims.isClosed;
       if (jobs.length > 0 || isOver) return undefined;
-      return () => call.services.claims.wait(claimantOf(call, kinds), left, call.signal);
+      const claimant = claimantOf(call, kinds);
+      return (ride) =>
+        call.services.claims.wait(
+          claimant,
+          left,
+          call.signal,
+          ride &&
+            (async (tx) => {
+              const mayLook = await call.services.queue.mayClaimNow(tx, claimant);
+              return mayLook && !call.signal.aborted ? (await ride(tx))?.jobs : undefined;
+            }),
+        );
     },
   },
 );

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { jobClaim, jobComplete, jobFail, jobHeartbeat, jobSubmit, queueList, workerList } from '#contracts';
-import { type Database, openDatabase, statement } from '#store';
+import { type Database, openDatabase, type Queries, statement, type Transaction } from '#store';
 import { aController, codeOf, type TestController, type TestWorker } from '../../../../../test/support/a-controller.js';
 import { waitUntil } from '../../../../../test/support/wait-until.js';
 
@@ -25,6 +25,15 @@ interface AuditRow {
 }
 const auditOf = (job: string) =>
   owner.all(statement<AuditRow>('test.audit_of', 'select * from audit where job_id = $job order by seq'), { job });
+
+const lockMachine = statement<unknown>(
+  'test.lock_machine',
+  'select pg_advisory_xact_lock(hashtextextended($worker, 0))',
+);
+const nextSettings = statement<unknown>(
+  'test.next_settings',
+  'update farm set settings_version = settings_version + 1',
+);
 
 /** A pool of its own, so that one test's jobs are no other's. */
 async function aPool(invitation: object = {}) {
@@ -100,6 +109,81 @@ describe('a claim that waits', () => {
     const { job_id } = await submit({ labels: ['gpu'] });
     expect((await claims[1])?.jobs.map(({ id }) => id)).toEqual([job_id]);
     expect((await claims[0])?.jobs).toEqual([]);
+  });
+
+  /** Submits in a transaction of its own; `last` is done in it after the job was offered. */
+  const submitThen = async (pool: string, last: (tx: Transaction) => Promise<unknown>) => {
+    const id = randomUUID();
+    const { database, queue } = farm.controller.services;
+    const committed = database.transaction(async (tx) => {
+      await queue.submit(tx, { id, kind: 'echo', pool });
+      tx.beforeCommit(async () => void (await last(tx)));
+    });
+    return { id, committed };
+  };
+  const stateIn = async (queries: Queries, id: string) =>
+    (await farm.controller.services.queue.find(queries, id))?.state;
+
+  it('A12.16 A12.18 has its lease with the commit that makes the job, and its one audit row', async () => {
+    const { pool, worker } = await aPool();
+    const waiting = claim(worker, { wait_seconds: 20 });
+    await waitUntil(() => farm.controller.services.claims.size > 0);
+    const seen: unknown[] = [];
+    const { id, committed } = await submitThen(pool, async (tx) => seen.push(await stateIn(tx, id)));
+    await committed;
+    expect(seen).toEqual(['leased']);
+    expect((await waiting).jobs).toMatchObject([{ id, epoch: 1 }]);
+    expect(await auditOf(id)).toMatchObject([
+      { kind: 'call:job_claim', outcome: 'ok', door: 'node', agent_id: worker.id },
+    ]);
+  });
+
+  it('goes on, and gets the next job, when the transaction that offered it one fails', async () => {
+    const { pool, worker, submit } = await aPool();
+    const waiting = claim(worker, { wait_seconds: 20 });
+    await waitUntil(() => farm.controller.services.claims.size > 0);
+    const { id, committed } = await submitThen(pool, () => Promise.reject(new Error('no commit')));
+    await expect(committed).rejects.toThrow('no commit');
+    const { job_id } = await submit();
+    expect((await waiting).jobs).toMatchObject([{ id: job_id, epoch: 1 }]);
+    expect(await auditOf(id)).toEqual([]);
+    expect(await auditOf(job_id)).toHaveLength(1);
+  });
+
+  it('H12 keeps nobody from submitting while another claim of its machine is on its way, and gets the job after it', async () => {
+    const { pool, worker } = await aPool();
+    const waiting = claim(worker, { wait_seconds: 20 });
+    await waitUntil(() => farm.controller.services.claims.size > 0);
+    const { id, committed } = await farm.controller.services.database.transaction(async (tx) => {
+      await tx.run(lockMachine, { worker: worker.id });
+      const submitted = await submitThen(pool, async () => {});
+      await submitted.committed;
+      return submitted;
+    });
+    await committed;
+    expect((await waiting).jobs).toMatchObject([{ id }]);
+  });
+
+  const failToMint = () => {
+    const { identity } = farm.controller.services;
+    jest.spyOn(identity, 'mintJobToken').mockImplementationOnce(() => {
+      throw new Error('no key');
+    });
+  };
+  it.each([
+    ['it was let through by what has changed since', () => owner.run(nextSettings)],
+    ['it fails, which is no failure of who submits', failToMint],
+  ])('A4.10 H13 leaves the job alone where %s, and looks again after the commit', async (_, change) => {
+    const { pool, worker } = await aPool();
+    const waiting = claim(worker, { wait_seconds: 20 });
+    await waitUntil(() => farm.controller.services.claims.size > 0);
+    await change();
+    const seen: unknown[] = [];
+    const { id, committed } = await submitThen(pool, async (tx) => seen.push(await stateIn(tx, id)));
+    await committed;
+    expect(seen).toEqual(['queued']);
+    expect((await waiting).jobs).toMatchObject([{ id, epoch: 1 }]);
+    expect(await auditOf(id)).toHaveLength(1);
   });
 
   it('ends with its time, and with its caller', async () => {
