@@ -169,7 +169,8 @@ describe('a minted NATS user', () => {
   });
 
   it('needs the seed of an account, and says so without quoting it', () => {
-    const notAccounts = ['', 'SA', mintWorker('north').seed, `${nats.accountSeed.slice(0, -1)}!`];
+    const seed = nats.accountSeed;
+    const notAccounts = ['', 'SA', mintWorker('north').seed, `${seed.slice(0, -1)}!`, `${seed}!`];
     for (const accountSeed of notAccounts) {
       const mint = () => mintNatsUser({ accountSeed, name: 'x', subscribe: [], publish: [], expiresAt: inSeconds(9) });
       expect(mint).toThrow(/^not the seed of a NATS account$/);

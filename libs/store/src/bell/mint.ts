@@ -135,12 +135,15 @@ function base32(bytes: Buffer): string {
   return bits === 0 ? text : text + alphabet[(held << (5 - bits)) & 31];
 }
 
+/** Empty for what is none. */
 function fromBase32(text: string): Buffer {
   const bytes: number[] = [];
   let bits = 0;
   let held = 0;
   for (const letter of text) {
-    held = ((held << 5) | alphabet.indexOf(letter)) & 0xffff;
+    const value = alphabet.indexOf(letter);
+    if (value < 0) return Buffer.alloc(0);
+    held = ((held << 5) | value) & 0xffff;
     bits += 5;
     if (bits < 8) continue;
     bits -= 8;
