@@ -32,6 +32,8 @@ interface Ground {
 
 export function openController(world: World, name: string, { database, data, vault }: Ground): Controller {
   const death = new Death();
+  /** Whose claims wait here is a matter of its own: a submit is in the midst of another act. */
+  const offers = world.random.fork();
   const mine = dyingDatabase(database, death);
   const rung: Controller['rung'] = new Set();
   const bell = {
@@ -66,6 +68,11 @@ export function openController(world: World, name: string, { database, data, vau
     database: mine,
     kinds: [{ ...teams.dispatchKind, lanes: world.lanes }, teams.commandRunKind],
     mintJobToken: () => 'token',
+    async offer(tx) {
+      const waiting = world.machines.filter((machine) => machine.mayWait);
+      const machine = offers.chance(0.5) ? offers.pick(waiting) : undefined;
+      return machine ? machine.claimWithin(tx, queue, offers) : [];
+    },
     ring(job) {
       world.looks.push(requireCommitted(world, job));
       ringer.ring(job);

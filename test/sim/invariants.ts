@@ -172,11 +172,16 @@ const invariants: readonly Invariant[] = [
   },
   {
     rule: 'I18',
-    says: 'a lane is recovered twice at most between two handovers',
+    says: 'a lane is recovered twice at most between two handovers or Resumes',
     breaks: `select member || ' ' || recoveries as seen from assignment where recoveries not between 0 and 2
       union all select 'a third recovery in a row' from (
-        select reason, lag(reason) over w as one, lag(reason, 2) over w as two from ${chain} d window w as (partition by assignment order by seq)) c
-      where c.reason = 'watchdog_recovery' and c.one = 'watchdog_recovery' and c.two = 'watchdog_recovery'`,
+        select task, id, reason, lag(reason) over w as one, lag(reason, 2) over w as two, lag(id, 2) over w as first
+        from ${chain} d window w as (partition by assignment order by seq)) c
+      where c.reason = 'watchdog_recovery' and c.one = 'watchdog_recovery' and c.two = 'watchdog_recovery'
+        and not exists (select from task_event f join task_event l using (task) join task_event r using (task)
+          where f.task = c.task and f.type = 'dispatch_opened' and f.payload ->> 'dispatch' = c.first::text
+            and l.type = 'dispatch_opened' and l.payload ->> 'dispatch' = c.id::text
+            and r.type = 'task_resumed' and r.seq between f.seq and l.seq)`,
   },
   {
     rule: 'I19',

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { DispatchPayload, Ended, FailReason, JobPhase, LeaseBeat, LeasedJob, LeaseReply } from '#contracts';
 import type { LiveWorker } from '#gate';
-import type { Claimer } from '#jobs';
+import type { Claimer, Queue } from '#jobs';
+import type { Transaction } from '#store';
 import type { TeamWorker } from '../support/team-farm.js';
 import type { Controller } from './controllers.js';
 import type { Random } from './random.js';
@@ -127,6 +128,29 @@ export class Machine {
     if (second.came !== 'ok') return;
     if (came.came === 'ok' && again && !world.racing) this.requireSame(came.answer, second.answer);
     this.take(second.answer, frozen);
+  }
+
+  /** A claim of it may wait at a controller. */
+  get mayWait(): boolean {
+    return this.state === 'awake' && this.sessions.length < this.claimer.slots && this.frozen().length === 0;
+  }
+
+  /** As a claim that waits: in the transaction of whoever makes a job. Answers what it was given there. */
+  async claimWithin(tx: Transaction, queue: Queue, random: Random): Promise<readonly string[]> {
+    const { claimer, world } = this;
+    const request = { request_id: random.uuid(), limit: random.int(1, 3) };
+    const isLost = random.chance(0.15);
+    const given = await tx.attempt(async () => {
+      if (!(await queue.mayClaimNow(tx, claimer))) return [];
+      const [answers] = await queue.claimTogether(tx, [{ claimer, requests: [request] }]);
+      return answers?.[0] ?? [];
+    });
+    const jobs = given ?? [];
+    tx.afterCommit(() => {
+      if (jobs.length > 0) world.tally.count('claims', isLost ? 'waiting, answer lost' : 'waiting');
+      if (!isLost && this.claimer === claimer && this.state === 'awake') this.take(jobs, []);
+    });
+    return jobs.map(({ id }) => id);
   }
 
   private requireSame(first: readonly LeasedJob[], second: readonly LeasedJob[]): void {
