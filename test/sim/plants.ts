@@ -39,7 +39,7 @@ export const plants: readonly Plant[] = [
     seenBy: ['I1', 'I3', 'I9', 'I13', 'I14'],
     changes: {
       'teams.wave_joinable': [/and not exists \(.*\)/, ''],
-      'teams.wave_pending': [/count\(\*\) filter \(where status = 'pending'\)/, '0::bigint'],
+      'teams.wave_pending': [/count\(\*\) as pending/, '0::bigint as pending'],
     },
   },
   {

@@ -84,7 +84,7 @@ describe('a merge', () => {
     const gone = '1234567890123456789012345678901234567890';
     for (const [ours, theirs] of [
       [round.base, gone],
-      [gone, round.base],
+      [gone, await accepted({ 'theirs.txt': 't' })],
     ] as const) {
       expect(await merge(ours, theirs)).toEqual({
         outcome: 'error',

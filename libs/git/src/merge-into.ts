@@ -81,20 +81,25 @@ export async function openMerging(store: ObjectStore, into: Into): Promise<Mergi
 /** A line while branches are merged into it. New objects are in quarantine, and not made to last there. */
 class Line implements Merging {
   private head: Oid;
-  private readonly loop: GitLoop;
+  private opened: GitLoop | undefined;
   private readonly trees = new Map<Oid, Oid>();
   private readonly branches: Branch[] = [];
   private merges: Merge[] = [];
 
   constructor(
-    { dir }: ObjectStore,
+    private readonly store: ObjectStore,
     private readonly into: Into,
     private readonly quarantine: OpenQuarantine,
   ) {
-    const { folder, withRepository } = quarantine;
     this.head = requireOid(into.ours);
+  }
+
+  /** Begun when it is needed: where nobody has changed anything no git is. */
+  private get loop(): GitLoop {
+    const { folder, withRepository } = this.quarantine;
     const env = { ...withRepository, GIT_INDEX_FILE: join(folder, 'index') };
-    this.loop = openGitLoop({ gitDir: dir, folder, env, limits: into.limits });
+    this.opened ??= openGitLoop({ gitDir: this.store.dir, folder, env, limits: this.into.limits });
+    return this.opened;
   }
 
   async take(branches: readonly Branch[]): Promise<void> {
@@ -115,7 +120,7 @@ class Line implements Merging {
 
   async close(): Promise<void> {
     try {
-      await this.loop.end();
+      await this.opened?.end();
     } finally {
       await this.quarantine.remove();
     }
@@ -123,9 +128,11 @@ class Line implements Merging {
 
   /** Which commits are there, and their trees. */
   private async look(branches: readonly Branch[]): Promise<void> {
-    const named = branches.flatMap(({ theirs, base }) => (base === undefined ? [theirs] : [theirs, base]));
+    const named = branches
+      .filter(hasMoved)
+      .flatMap(({ theirs, base }) => (base === undefined ? [theirs] : [theirs, base]));
+    if (named.length === 0) return;
     const commits = [...new Set([this.into.ours, ...named.map(requireOid)])].filter((oid) => !this.trees.has(oid));
-    if (commits.length === 0) return;
     const input = commits.map((oid) => `${oid}^{tree}\n`).join('');
     const answer = await this.loop.run(['cat-file', '--batch-check=%(objectname)'], input);
     const said = answer.stdout.toString().split('\n');
@@ -144,11 +151,12 @@ class Line implements Merging {
 
   private async merge(branch: Branch, how: 'probed' | 'unprobed'): Promise<Merge> {
     const { theirs, base } = branch;
+    if (!hasMoved(branch)) return { outcome: 'no_changes' };
     // first, because merge-tree ends with 1 for a missing commit as it does for a conflict
     const [ourTree, theirTree] = [this.trees.get(this.head), this.trees.get(theirs)];
     if (ourTree === undefined || theirTree === undefined)
       return { outcome: 'error', reason: 'A commit of the merge is not in the store.' };
-    if (base !== undefined && (theirs === base || this.trees.get(base) === theirTree)) return { outcome: 'no_changes' };
+    if (base !== undefined && this.trees.get(base) === theirTree) return { outcome: 'no_changes' };
     const merge = await this.mergeTrees(theirs);
     if ('outcome' in merge) return merge;
     if (merge.tree === ourTree) return { outcome: 'already_merged' };
@@ -193,6 +201,10 @@ class Line implements Merging {
     );
     if (packed.exitCode !== 0) throw new FarmError('internal', 'The merges could not be packed.');
   }
+}
+
+function hasMoved({ theirs, base }: Branch): boolean {
+  return theirs !== base;
 }
 
 const strangers = 'The two commits have no history in common.';
