@@ -75,6 +75,7 @@ export interface Merging {
 }
 
 export async function openMerging(store: ObjectStore, into: Into): Promise<Merging> {
+  requireOid(into.ours);
   return new Line(store, into, await openQuarantine(store.dir, join(store.dir, 'quarantine')));
 }
 
@@ -91,7 +92,7 @@ class Line implements Merging {
     private readonly into: Into,
     private readonly quarantine: OpenQuarantine,
   ) {
-    this.head = requireOid(into.ours);
+    this.head = into.ours;
   }
 
   /** Begun when it is needed: where nobody has changed anything no git is. */

@@ -38,16 +38,22 @@ export async function inQuarantine<T>(
 export async function openQuarantine(gitDir: string, parent: string): Promise<OpenQuarantine> {
   await mkdir(parent, { recursive: true });
   const folder = await mkdtemp(join(parent, 'tmp-'));
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const objects = join(folder, 'objects');
-  await mkdir(join(objects, 'pack'), { recursive: true });
-  await mkdir(join(objects, 'info'));
+  try {
+    await mkdir(join(objects, 'pack'), { recursive: true });
+    await mkdir(join(objects, 'info'));
+  } catch (fault) {
+    await remove();
+    throw fault;
+  }
   const alone = { GIT_OBJECT_DIRECTORY: objects };
   return {
     folder,
     alone,
     withRepository: { ...alone, GIT_ALTERNATE_OBJECT_DIRECTORIES: alternate(join(gitDir, 'objects')) },
     admit: () => admitPacks(join(objects, 'pack'), join(gitDir, 'objects', 'pack')),
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove,
   };
 }
 
