@@ -61,8 +61,6 @@ function bundle([name, entry]) {
     platform: 'node',
     target: 'node24',
     format: 'esm',
-    // a class is provided, and logged, by its name
-    keepNames: true,
     // no source maps: Node reads and keeps them from the start, as much as a controller is large; names and lines stay readable without
     external,
     plugins: [ifInstalled, asCompiled],

@@ -31,7 +31,7 @@ interface CallRunOptions {
 }
 
 /** Calls that share a transaction at most; how long they may keep the next ones waiting. */
-const sharing = { most: 64, lateMs: 50 } as const;
+const sharing = { most: 256, lateMs: 50 } as const;
 
 /** A call that may share its transaction. */
 interface Sharing<Services> extends SharedCall<Services> {

@@ -1,5 +1,5 @@
 import { type LeasedJob, limits } from '#contracts';
-import type { Parameters, Transaction } from '#store';
+import { type Parameters, sentTogether, type Transaction } from '#store';
 import { distinct, lockScope, type QueueContext } from './context.js';
 import type { Claimer, JobRow } from './job.js';
 import type { ClaimRequest, SharedClaim } from './queue.js';
@@ -48,9 +48,7 @@ export async function claimTogether(
 ): Promise<readonly (readonly (readonly LeasedJob[] | undefined)[])[]> {
   const workers = new Set(claims.map(({ claimer }) => claimer.worker));
   for (const worker of [...workers].sort()) tx.later(claimSql.lockClaimer, { worker });
-  const answers: (readonly (readonly LeasedJob[] | undefined)[])[] = [];
-  for (const shared of claims) answers.push(await claimPlain(context, tx, shared));
-  return answers;
+  return await sentTogether(claims.map((shared) => claimPlain(context, tx, shared)));
 }
 
 /** Nothing for a request where something is limited, repeated or in other hands: `claim` decides. */
