@@ -5,6 +5,8 @@ export interface Plant {
   readonly name: string;
   /** Rules of which one is seen broken. */
   readonly seenBy: readonly string[];
+  /** What a rule itself says where it comes upon what the bug left before the invariants are asked. */
+  readonly refusedWith?: string;
   /** By the name of a statement: what stands there, and what instead. */
   readonly changes: Readonly<Record<string, readonly [RegExp, string]>>;
   /** Constraints that would hold it back: taken away, so that the invariants are what finds it. */
@@ -31,12 +33,14 @@ export const plants: readonly Plant[] = [
   {
     name: 'Resume opens a successor twice',
     seenBy: ['I1', 'I2', 'I3', 'I14'],
+    refusedWith: 'a Command Run that is over without its rows',
     changes: { 'teams.lanes_to_open': [/and not \(\(exists[\s\S]*(?=order by a\.id)/, ''] },
     unguard: noGuardOfSuccessors,
   },
   {
     name: 'a Wave is joined before all have reported',
     seenBy: ['I1', 'I3', 'I9', 'I13', 'I14'],
+    refusedWith: 'a child without its place in an open Wave',
     changes: {
       'teams.wave_joinable': [/and not exists \(.*\)/, ''],
       'teams.wave_pending': [/count\(\*\) as pending/, '0::bigint as pending'],
