@@ -9,18 +9,33 @@ import { type GitLimits, gitLimits } from './git-limits.js';
  * shell does it in one. Memory and time are limited for each git; between them it waits as long as it must.
  */
 export interface GitLoop {
-  /**
-   * Runs git and answers whatever it ended with. One at a time.
-   *
-   * @param args without white space
-   * @throws as `git`; `too_large`
-   */
+  /** Runs git and answers whatever it ended with. One call at a time. Throws as `git`; `too_large`. */
   run(args: readonly string[], input?: string | Uint8Array): Promise<LoopAnswer>;
+  /** Several, one after the other whatever they end with, and none waits for us. Throws as `run`. */
+  runAll(commands: readonly LoopCommand[]): Promise<readonly LoopAnswer[]>;
+  /** Talks to one git, once in the life of a loop. Nothing else runs until it is closed. */
+  talkTo(args: readonly string[]): GitTalk;
   /** Throws as `git`. */
   end(): Promise<void>;
 }
 
-interface LoopAnswer {
+/** A git that is given lines and answers each. */
+export interface GitTalk {
+  /** What it answers to a line; nothing when it has ended instead. Throws as `run`. */
+  ask(line: string, isWhole: (said: Buffer) => boolean): Promise<Buffer | undefined>;
+  /** It is given nothing more, and ends. */
+  hangUp(): void;
+  /** Waits until it has ended. Throws as `run`. */
+  close(): Promise<void>;
+}
+
+export interface LoopCommand {
+  /** Without white space. */
+  readonly args: readonly string[];
+  readonly input?: string | Uint8Array;
+}
+
+export interface LoopAnswer {
   readonly exitCode: number;
   readonly stdout: Buffer;
 }
@@ -37,40 +52,105 @@ const ending = Buffer.from('\0\0\0');
 
 /** Nothing that it writes is made to last, but where an argument says so. */
 export function openGitLoop({ gitDir, folder, env, limits }: LoopCall): GitLoop {
-  const { stdin, stdout, timed, ended } = startGitLoop({
+  const { stdin, stdout, words, timed, ended } = startGitLoop({
     ...{ gitDir, env, cwd: folder, durable: false },
     ...(limits === undefined ? {} : { limits }),
   });
   // one that has ended takes no more lines: how it ended tells why
-  stdin.on('error', () => undefined);
-  const chunks: AsyncIterator<Uint8Array> = stdout[Symbol.asyncIterator]();
-  const most = gitLimits(limits).gitOutputBytes;
-  const readAnswer = async (name = ''): Promise<Buffer> => {
-    let said = Buffer.alloc(0);
-    while (!said.subarray(-ending.length).equals(ending)) {
-      const { value, done } = await chunks.next();
-      if (done === true) {
-        const cause = new Error(await ended());
-        throw new FarmError('internal', `git ${name} gave no answer.`, { cause });
-      }
-      said = Buffer.concat([said, value]);
-      if (said.length > most) throw new FarmError('too_large', `git ${name} answered more than its limit.`);
-    }
-    return said;
+  for (const road of [stdin, words]) road.on('error', () => undefined);
+  const heard = new Heard(stdout, gitLimits(limits).gitOutputBytes, ended);
+  const start = (args: readonly string[], input: string): void => {
+    if (args.some((arg) => /\s/.test(arg))) throw new Error('an argument with white space');
+    stdin.write(`${input} ${args.join(' ')}\n`);
+  };
+  const runAll: GitLoop['runAll'] = async (commands) => {
+    const inputs = commands.map(({ input }, n) => (input === undefined ? undefined : { name: `input-${n}`, input }));
+    await Promise.all(inputs.map((given) => given && writeFile(join(folder, given.name), given.input)));
+    for (const [n, { args }] of commands.entries()) start(args, inputs[n]?.name ?? '/dev/null');
+    const answers: LoopAnswer[] = [];
+    while (answers.length < commands.length) answers.push(await timed(() => heard.answer()));
+    return answers;
   };
   return {
     async run(args, input) {
-      if (args.some((arg) => /\s/.test(arg))) throw new Error('an argument with white space');
-      if (input !== undefined) await writeFile(join(folder, 'input'), input);
-      stdin.write(`${input === undefined ? '/dev/null' : 'input'} ${args.join(' ')}\n`);
-      const said = await timed(() => readAnswer(args[0]));
-      const [, exitCode = ''] = /(\d+)\0\0\0$/.exec(said.toString('latin1')) ?? [];
-      return { exitCode: Number(exitCode), stdout: said.subarray(0, -(exitCode.length + ending.length)) };
+      const [answer] = await runAll([{ args, ...(input !== undefined && { input }) }]);
+      if (answer === undefined) throw new TypeError('a command without its answer');
+      return answer;
+    },
+    runAll,
+    talkTo(args) {
+      start(args, 'words');
+      return {
+        ask(line, isWhole) {
+          words.write(line);
+          return timed(() => heard.until(isWhole));
+        },
+        hangUp: () => void words.end(),
+        async close() {
+          words.end();
+          await timed(() => heard.answer());
+        },
+      };
     },
     async end() {
+      words.end();
       stdin.end();
-      await chunks.return?.();
+      await heard.stop();
       await ended();
     },
   };
+}
+
+/** What a loop prints, cut into answers. */
+class Heard {
+  private said = Buffer.alloc(0);
+  private readonly chunks: AsyncIterator<Uint8Array>;
+
+  constructor(
+    stdout: AsyncIterable<Uint8Array>,
+    private readonly most: number,
+    private readonly ended: () => Promise<string>,
+  ) {
+    this.chunks = stdout[Symbol.asyncIterator]();
+  }
+
+  /** All that one git has printed, and how it ended. */
+  async answer(): Promise<LoopAnswer> {
+    for (let from = 0; ; ) {
+      const end = this.said.indexOf(ending, from);
+      if (end >= 0) return this.take(end);
+      from = Math.max(0, this.said.length - ending.length + 1);
+      await this.hear();
+    }
+  }
+
+  /** What is whole by itself; nothing, and all is left for `answer`, where git has ended. */
+  async until(isWhole: (said: Buffer) => boolean): Promise<Buffer | undefined> {
+    for (;;) {
+      if (this.said.includes(ending)) return undefined;
+      if (isWhole(this.said)) break;
+      await this.hear();
+    }
+    const { said } = this;
+    this.said = Buffer.alloc(0);
+    return said;
+  }
+
+  async stop(): Promise<void> {
+    await this.chunks.return?.();
+  }
+
+  private take(end: number): LoopAnswer {
+    const answer = this.said.subarray(0, end);
+    this.said = this.said.subarray(end + ending.length);
+    const [exitCode = ''] = /\d+$/.exec(answer.subarray(-3).toString('latin1')) ?? [];
+    return { exitCode: Number(exitCode), stdout: answer.subarray(0, answer.length - exitCode.length) };
+  }
+
+  private async hear(): Promise<void> {
+    const { value, done } = await this.chunks.next();
+    if (done === true) throw new FarmError('internal', 'git gave no answer.', { cause: new Error(await this.ended()) });
+    this.said = Buffer.concat([this.said, value]);
+    if (this.said.length > this.most) throw new FarmError('too_large', 'git answered more than its limit.');
+  }
 }

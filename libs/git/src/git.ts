@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
+import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { execa } from 'execa';
@@ -117,17 +118,21 @@ export async function gitToFile(
 
 /**
  * A process group that runs git once for each line of its stdin: the file that is git's stdin, then the arguments. Behind each
- * answer stand its exit code and three NULs. `timed` is for the time that one may take, `ended` throws as `git`.
+ * answer stand its exit code and three NULs. `timed` is for the time that one may take, `ended` throws as `git`. One git may be
+ * talked to instead: its stdin is `words`, until that ends, where the line names no file but `words`; what it prints is not held
+ * back.
  */
 export function startGitLoop(call: Omit<GitCall, 'input' | 'accept'>) {
   const group = { ...call, group: true, accept: 'any' } as const;
   const running = execa(...command([], call, forEachLine), {
     ...surroundings(group),
     encoding: 'buffer',
-    stdin: 'pipe',
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     buffer: { stdout: false, stderr: true },
     maxBuffer: { stderr: 1024 * 1024 },
   });
+  const words = running.stdio[3];
+  if (!(words instanceof Socket)) throw new TypeError('a pipe of a child is a socket');
   const watch = watchGroup(running.pid, group);
   const timed = async <T>(answer: () => Promise<T>): Promise<T> => {
     const stop = watch.time();
@@ -139,7 +144,7 @@ export function startGitLoop(call: Omit<GitCall, 'input' | 'accept'>) {
     judge(['loop'], group, { ...alone, ...watch.ended(), stderr });
     return stderr;
   };
-  return { stdin: running.stdin, stdout: running.stdout, timed, ended };
+  return { stdin: running.stdin, stdout: running.stdout, words, timed, ended };
 }
 
 /** The lines of git's stdout, one by one, for answers that do not fit in memory. Throws as `git`. */
@@ -168,7 +173,10 @@ export function diskFull(fault: unknown): FarmError | undefined {
 // ulimit because RLIMIT_AS is inherited and git has no limit of its own: one delta of a few bytes can ask for gigabytes (H31)
 const limited = 'ulimit -v "$1" 2>/dev/null; [ "$2" = 0 ] || ulimit -f "$2"; shift 2;';
 const once = `${limited} exec git "$@"`;
-const forEachLine = `${limited} set -f; while read -r input args; do git $args <"$input"; printf '%d\\000\\000\\000' $?; done`;
+// git holds back what it prints, but from 2.49 on; stdbuf is where the GNU tools are
+const atOnce = `now=; command -v stdbuf >/dev/null && now='stdbuf -o0';`;
+const runOne = `if [ "$input" = words ]; then $now git $args <&3; else git $args <"$input" 3<&-; fi`;
+const forEachLine = `${limited} ${atOnce} set -f; while read -r input args; do ${runOne}; printf '%d\\000\\000\\000' $?; done`;
 
 function command(args: readonly string[], call: GitCall, script = once): [string, readonly string[]] {
   // on the user's own machine and repository git takes what it takes

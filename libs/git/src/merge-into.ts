@@ -1,10 +1,12 @@
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FarmError } from '#contracts';
 import type { GitLimits } from './git-limits.js';
-import { type GitLoop, openGitLoop } from './git-loop.js';
+import { type GitLoop, type LoopAnswer, type LoopCommand, openGitLoop } from './git-loop.js';
 import { writeLooseCommit } from './loose-commit.js';
+import { type MergedTrees, type MergeTalk, openMergeTalk } from './merge-talk.js';
 import { isOid, type Oid, requireOid } from './oid.js';
-import { probeTree } from './probe-tree.js';
+import { hasPassed, TreeProbe } from './probe-tree.js';
 import { type OpenQuarantine, openQuarantine } from './quarantine.js';
 import { commitText, type ObjectStore, type Person } from './store.js';
 
@@ -66,7 +68,9 @@ export async function mergeInto(store: ObjectStore, { branches, ...into }: Merge
 
 /** The same by and by: for branches that are not all there yet. One call at a time. */
 export interface Merging {
-  /** Merges more, in their order, after those that it has. Throws as `mergeInto`; then it is of no more use. */
+  /** Starts what takes long to start. Throws as `mergeInto`; then it is of no more use. */
+  warm(): Promise<void>;
+  /** Merges more, in their order, after those that it has. Throws as `warm`. */
   take(branches: readonly Branch[]): Promise<void>;
   /** Of all that it took; the last call but `close`. Throws as `mergeInto`. */
   finish(): Promise<MergedLine>;
@@ -83,6 +87,10 @@ export async function openMerging(store: ObjectStore, into: Into): Promise<Mergi
 class Line implements Merging {
   private head: Oid;
   private opened: GitLoop | undefined;
+  private talk: Promise<MergeTalk | undefined> | undefined;
+  private probe: TreeProbe | undefined;
+  /** Commits that are there; of some their trees are known. */
+  private readonly there = new Set<Oid>();
   private readonly trees = new Map<Oid, Oid>();
   private readonly branches: Branch[] = [];
   private merges: Merge[] = [];
@@ -103,19 +111,25 @@ class Line implements Merging {
     return this.opened;
   }
 
+  async warm(): Promise<void> {
+    if (this.talk !== undefined) return;
+    this.probe = new TreeProbe(this.loop, this.quarantine.folder, this.into.ours);
+    await this.probe.warm();
+    this.talk = this.openTalk();
+    await this.talk;
+  }
+
   async take(branches: readonly Branch[]): Promise<void> {
-    await this.look(branches);
+    for (const { theirs, base } of branches.filter(hasMoved)) [theirs, base ?? theirs].map(requireOid);
     this.branches.push(...branches);
     for (const branch of branches) this.merges.push(await this.merge(branch, 'unprobed'));
   }
 
   async finish(): Promise<MergedLine> {
+    await this.stopTalking();
     // The last tree holds all of them and says the same of each: only where it can not be checked out, each is probed.
-    if (!(await this.passes(this.head))) await this.takeAllAnew();
-    if (this.head !== this.into.ours) {
-      await this.pack(this.head);
-      await this.quarantine.admit();
-    }
+    if (this.head !== this.into.ours && !(await this.probeAndPack())) await this.takeAllAnew();
+    if (this.head !== this.into.ours) await this.quarantine.admit();
     return { head: this.head, merges: this.merges };
   }
 
@@ -127,40 +141,56 @@ class Line implements Merging {
     }
   }
 
+  private async openTalk(): Promise<MergeTalk | undefined> {
+    const { ours } = this.into;
+    const talk = await openMergeTalk(this.loop, ours);
+    if (talk) this.know(ours, talk.tree);
+    return talk;
+  }
+
+  /** No other git runs before that. */
+  private async stopTalking(): Promise<void> {
+    const talk = await this.talk;
+    this.talk = Promise.resolve(undefined);
+    await talk?.close();
+  }
+
+  private know(commit: Oid, tree: Oid): void {
+    this.there.add(commit);
+    this.trees.set(commit, tree);
+  }
+
   /** Which commits are there, and their trees. */
-  private async look(branches: readonly Branch[]): Promise<void> {
-    const named = branches
-      .filter(hasMoved)
-      .flatMap(({ theirs, base }) => (base === undefined ? [theirs] : [theirs, base]));
-    if (named.length === 0) return;
-    const commits = [...new Set([this.into.ours, ...named.map(requireOid)])].filter((oid) => !this.trees.has(oid));
-    const input = commits.map((oid) => `${oid}^{tree}\n`).join('');
+  private async look(commits: readonly Oid[]): Promise<void> {
+    const unknown = [...new Set(commits)].filter((oid) => !this.trees.has(oid));
+    const input = unknown.map((oid) => `${oid}^{tree}\n`).join('');
     const answer = await this.loop.run(['cat-file', '--batch-check=%(objectname)'], input);
     const said = answer.stdout.toString().split('\n');
-    for (const [n, oid] of commits.entries()) {
+    for (const [n, oid] of unknown.entries()) {
       const tree = said[n] ?? '';
-      if (isOid(tree)) this.trees.set(oid, tree);
+      if (isOid(tree)) this.know(oid, tree);
     }
   }
 
   /** From where the line stood; nothing is taken that could not be checked out. */
   private async takeAllAnew(): Promise<void> {
+    const packs = join(this.quarantine.folder, 'objects', 'pack');
+    await rm(packs, { recursive: true });
+    await mkdir(packs);
     this.head = this.into.ours;
     this.merges = [];
     for (const branch of this.branches) this.merges.push(await this.merge(branch, 'probed'));
+    if (this.head !== this.into.ours) checkPacked((await this.loop.runAll([this.packing()]))[0]);
   }
 
   private async merge(branch: Branch, how: 'probed' | 'unprobed'): Promise<Merge> {
-    const { theirs, base } = branch;
+    const { theirs } = branch;
     if (!hasMoved(branch)) return { outcome: 'no_changes' };
-    // first, because merge-tree ends with 1 for a missing commit as it does for a conflict
-    const [ourTree, theirTree] = [this.trees.get(this.head), this.trees.get(theirs)];
-    if (ourTree === undefined || theirTree === undefined)
-      return { outcome: 'error', reason: 'A commit of the merge is not in the store.' };
-    if (base !== undefined && this.trees.get(base) === theirTree) return { outcome: 'no_changes' };
-    const merge = await this.mergeTrees(theirs);
+    const merge = (await this.mergeByTalk(theirs)) ?? (await this.mergeAlone(theirs));
     if ('outcome' in merge) return merge;
-    if (merge.tree === ourTree) return { outcome: 'already_merged' };
+    this.there.add(theirs);
+    if (merge.conflicts.length > 0) return { outcome: 'conflict', files: merge.conflicts };
+    if (merge.tree === this.trees.get(this.head)) return await this.bringsNothing(branch);
     const commit = await this.commit(merge.tree, branch);
     if (how === 'probed' && !(await this.passes(commit)))
       return { outcome: 'error', reason: 'The merged tree can not be checked out.' };
@@ -168,40 +198,74 @@ class Line implements Merging {
     return { outcome: 'merged', commit };
   }
 
-  private async mergeTrees(theirs: Oid): Promise<Merge | { readonly tree: Oid }> {
+  private async mergeByTalk(theirs: Oid): Promise<MergedTrees | undefined> {
+    await this.warm();
+    const merge = await (await this.talk)?.merge(this.head, theirs);
+    if (merge === undefined) await this.stopTalking();
+    return merge;
+  }
+
+  private async mergeAlone(theirs: Oid): Promise<Merge | MergedTrees> {
+    // first, because merge-tree ends with 1 for a missing commit as it does for a conflict
+    await this.look([this.head, theirs]);
+    if (!this.there.has(this.head) || !this.there.has(theirs))
+      return { outcome: 'error', reason: 'A commit of the merge is not in the store.' };
     const asked = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', this.head, theirs];
     const { exitCode, stdout } = await this.loop.run(asked);
     const [tree = '', ...files] = stdout.toString().split('\0');
-    if (exitCode === 1) return { outcome: 'conflict', files: [...new Set(files.filter((file) => file !== ''))] };
-    if (exitCode === 0 && isOid(tree)) return { tree };
+    const conflicts = exitCode === 1 ? [...new Set(files.filter((file) => file !== ''))] : [];
+    if ((exitCode === 0 || conflicts.length > 0) && isOid(tree)) return { tree, conflicts };
     const related = await this.loop.run(['merge-base', this.head, theirs]);
     return { outcome: 'error', reason: related.exitCode === 1 ? strangers : 'git could not merge the two commits.' };
+  }
+
+  /** It ends with the tree that it began with, or with what is in the line already. */
+  private async bringsNothing({ theirs, base }: Branch): Promise<Merge> {
+    if (base === undefined) return { outcome: 'already_merged' };
+    await this.stopTalking();
+    await this.look([theirs, base]);
+    return { outcome: this.trees.get(theirs) === this.trees.get(base) ? 'no_changes' : 'already_merged' };
   }
 
   private async commit(tree: Oid, { theirs, message, author, when }: Branch): Promise<Oid> {
     const text = commitText({ tree, parents: [this.head, theirs], message, author, when });
     const commit = await writeLooseCommit(join(this.quarantine.folder, 'objects'), text);
-    this.trees.set(commit, tree);
+    this.know(commit, tree);
     return commit;
   }
 
-  /** Whether the tree of a merge could be checked out. What stood there before could. */
-  private async passes(head: Oid): Promise<boolean> {
-    const { ours } = this.into;
-    return head === ours || probeTree(this.loop, this.quarantine.folder, ours, this.trees.get(head) ?? head);
+  /** Whether the tree of a merge could be checked out. */
+  private async passes(commit: Oid): Promise<boolean> {
+    const probing = await this.probing(commit);
+    return hasPassed(await this.loop.runAll(probing));
+  }
+
+  /** Together: what was packed in vain is thrown away by who merges anew. */
+  private async probeAndPack(): Promise<boolean> {
+    const probing = await this.probing(this.head);
+    const answers = await this.loop.runAll([...probing, this.packing()]);
+    if (!hasPassed(answers.slice(0, probing.length))) return false;
+    checkPacked(answers.at(-1));
+    return true;
+  }
+
+  private async probing(commit: Oid): Promise<readonly LoopCommand[]> {
+    const tree = this.trees.get(commit);
+    if (tree === undefined || this.probe === undefined) throw new TypeError('only a merge is probed');
+    return await this.probe.commands(tree);
   }
 
   /** Packs what the merges made and nothing else, on disk: what a refused one made stays behind. */
-  private async pack(head: Oid): Promise<void> {
+  private packing(): LoopCommand {
     const there = [this.into.ours, ...this.branches.map(({ theirs }) => theirs)];
-    const wanted = [head, ...there.filter((oid) => this.trees.has(oid)).map((oid) => `^${oid}`)];
-    const durably = ['-c', 'core.fsync=committed'];
-    const packed = await this.loop.run(
-      [...durably, 'pack-objects', '--revs', '--quiet', '--threads=1', 'objects/pack/pack'],
-      `${wanted.join('\n')}\n`,
-    );
-    if (packed.exitCode !== 0) throw new FarmError('internal', 'The merges could not be packed.');
+    const wanted = [this.head, ...there.filter((oid) => this.there.has(oid)).map((oid) => `^${oid}`)];
+    const args = ['pack-objects', '--revs', '--quiet', '--threads=1', 'objects/pack/pack'];
+    return { args: ['-c', 'core.fsync=committed', ...args], input: `${wanted.join('\n')}\n` };
   }
+}
+
+function checkPacked(answer: LoopAnswer | undefined): void {
+  if (answer?.exitCode !== 0) throw new FarmError('internal', 'The merges could not be packed.');
 }
 
 function hasMoved({ theirs, base }: Branch): boolean {

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { agent, aRound, type Round, when } from '../../../test/support/git-round.js';
@@ -8,7 +8,7 @@ import { plainGit, writeFiles } from '../../../test/support/repositories.js';
 import { tempDir } from '../../../test/support/temp-dir.js';
 import { intakePack } from './intake-pack.js';
 import { mergeInto } from './merge-into.js';
-import { pin } from './pin.js';
+import { pin, preparePin } from './pin.js';
 
 jest.setTimeout(60_000);
 
@@ -81,12 +81,14 @@ describe('a pin', () => {
   itWithStrace(
     'H4 is on disk before it answers: pack, then its index, then the ref and the folders that name them',
     async () => {
-      const workspace = await round.workspace();
+      // nothing was pinned in it before
+      const fresh = await aRound();
+      const workspace = await fresh.workspace();
       writeFiles(workspace.dir, { 'synced.txt': 'synced' });
       const pack = await workspace.pack();
       const calls = await diskCalls(async () => {
-        await intakePack(round.store, { pack: pack.path, base: round.base, commit: pack.commit });
-        await pin(round.store, { kind: 'accepted', job: 'job_4', epoch: 1, commit: pack.commit });
+        await intakePack(fresh.store, { pack: pack.path, base: fresh.base, commit: pack.commit });
+        await pin(fresh.store, { kind: 'accepted', job: 'job_4', epoch: 1, commit: pack.commit });
       });
       const at = (pattern: RegExp): number => calls.findIndex((call) => pattern.test(call));
       const synced = 'f(data)?sync\\(\\d+<';
@@ -99,20 +101,28 @@ describe('a pin', () => {
         at(new RegExp(`rename.*refs/longshore/accepted/job_4/1/${pack.commit}`)),
       ];
       expect(order).toEqual([...order].sort((a, b) => a - b));
-      for (const folder of [
-        '/longshore/accepted/job_4/1',
-        '/longshore/accepted/job_4',
-        '/longshore/accepted',
-        '/longshore',
-        '',
-      ])
-        expect(at(new RegExp(`${synced}[^>]*/refs${folder}>`))).toBeGreaterThan(order.at(-1) ?? -1);
+      expect(at(new RegExp(`${synced}[^>]*/refs/longshore/accepted/job_4/1>`))).toBeGreaterThan(order.at(-1) ?? -1);
+      // the name of each on the way
+      for (const folder of ['/longshore/accepted/job_4', '/longshore/accepted', '/longshore', ''])
+        expect(at(new RegExp(`${synced}[^>]*/refs${folder}>`))).toBeGreaterThan(-1);
       expect(order).not.toContain(-1);
       const indexSynced = at(new RegExp(`${synced}[^>]*quarantine[^>]*(idx|tmp_idx)`));
       expect(indexSynced).toBeGreaterThan(-1);
       expect(indexSynced).toBeLessThan(order[2] ?? -1);
     },
   );
+
+  itWithStrace('H4 has its folders on disk once, and again when they were made anew', async () => {
+    const { store } = await aRound();
+    const where = { kind: 'accepted', job: 'job_5', epoch: 1 } as const;
+    const job = /f(data)?sync\(\d+<[^>]*longshore\/accepted\/job_5>/;
+    const named = async (work: () => Promise<unknown>) =>
+      (await diskCalls(work)).filter((call) => job.test(call)).length;
+    expect(await named(() => preparePin(store, where))).toBe(1);
+    expect(await named(() => pin(store, { ...where, commit: round.base }))).toBe(0);
+    rmSync(join(store.dir, 'refs/longshore'), { recursive: true });
+    expect(await named(() => pin(store, { ...where, commit: round.base }))).toBe(1);
+  });
 
   itWithStrace('H4 holds for merge commits too', async () => {
     const [ours, theirs] = [await accepted('same line'), await round.workspace()];

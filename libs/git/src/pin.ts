@@ -7,14 +7,21 @@ import { diskFull } from './git.js';
 import { type Oid, requireOid } from './oid.js';
 import type { ObjectStore } from './store.js';
 
-export interface Pin {
+export interface PinPlace {
   /** `accepted`: what `prepare` offers to a transaction. `rescue`: late or unfinished work (H10). `own`: the agent's own commits. */
   readonly kind: 'accepted' | 'rescue' | 'own';
   readonly job: string;
   readonly epoch: number;
+}
+
+export interface Pin extends PinPlace {
   /** One that the store holds: what was just taken in or merged there. */
   readonly commit: Oid;
 }
+
+/** Folders whose names are on disk; when there are too many, they are put there once more. */
+const lasting = new Set<string>();
+const mostLasting = 10_000;
 
 /**
  * Pins a commit under its job and epoch, write-once: `refs/longshore/<kind>/<job>/<epoch>/<commit>`. Doing it again is the same
@@ -26,34 +33,61 @@ export interface Pin {
  */
 export async function pin(store: ObjectStore, what: Pin): Promise<string> {
   const commit = requireOid(what.commit);
-  if (!/^[A-Za-z0-9_-]{1,128}$/.test(what.job) || !Number.isSafeInteger(what.epoch) || what.epoch < 0) {
+  const place = placeOf(what);
+  await orDiskFull(async () => {
+    const unsure = await makeFolders(store.dir, place);
+    await writePin(join(store.dir, place), commit, unsure);
+  });
+  return `${place}/${commit}`;
+}
+
+/** Makes the folders of pins that are to come, on disk: most of what the first of them takes. Throws as `pin`. */
+export async function preparePin(store: ObjectStore, where: PinPlace): Promise<void> {
+  await orDiskFull(async () => makeLasting(await makeFolders(store.dir, placeOf(where))));
+}
+
+function placeOf({ kind, job, epoch }: PinPlace): string {
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(job) || !Number.isSafeInteger(epoch) || epoch < 0) {
     throw new FarmError('invalid_input', 'A pin needs a job id and an epoch.');
   }
-  const ref = `refs/longshore/${what.kind}/${what.job}/${what.epoch}/${commit}`;
+  return `refs/longshore/${kind}/${job}/${epoch}`;
+}
+
+async function orDiskFull(work: () => Promise<void>): Promise<void> {
   try {
-    await write(join(store.dir, ref), commit);
+    await work();
   } catch (fault) {
     throw diskFull(fault) ?? fault;
   }
-  await Promise.all(foldersOf(store.dir, ref).map(syncToDisk));
-  return ref;
 }
 
 /** As git does: under another name, which git takes for a lock, then in one step. A twin writes the same, as the name holds the id. */
-async function write(path: string, commit: Oid): Promise<void> {
-  const draft = `${path}.${randomUUID()}.lock`;
-  await mkdir(dirname(path), { recursive: true });
+async function writePin(folder: string, commit: Oid, unsure: readonly string[]): Promise<void> {
+  const draft = join(folder, `${commit}.${randomUUID()}.lock`);
   try {
-    await writeFile(draft, `${commit}\n`, { flag: 'wx', flush: true });
-    await rename(draft, path);
+    const written = writeFile(draft, `${commit}\n`, { flag: 'wx', flush: true });
+    for (const outcome of await Promise.allSettled([written, makeLasting(unsure)]))
+      if (outcome.status === 'rejected') throw outcome.reason;
+    await rename(draft, join(folder, commit));
   } catch (fault) {
     await rm(draft, { force: true });
     throw fault;
   }
+  await syncToDisk(folder);
 }
 
-/** All of those that name it: any of them may be new. */
-function foldersOf(dir: string, ref: string): readonly string[] {
-  const parts = ref.split('/').slice(0, -1);
-  return parts.map((_, n) => join(dir, ...parts.slice(0, n + 1)));
+/** Answers those whose names may not be on disk: made now, by another at this moment, or before a crash. */
+async function makeFolders(dir: string, place: string): Promise<readonly string[]> {
+  const [refs = '', ...parts] = place.split('/');
+  const folders = parts.map((_, n) => join(dir, refs, ...parts.slice(0, n + 1)));
+  const first = await mkdir(join(dir, place), { recursive: true });
+  // git removes folders that are empty: what is made anew was not there
+  if (first !== undefined) for (const folder of folders) if (folder.startsWith(first)) lasting.delete(folder);
+  return folders.filter((folder) => !lasting.has(folder));
+}
+
+async function makeLasting(folders: readonly string[]): Promise<void> {
+  await Promise.all(folders.map((folder) => syncToDisk(dirname(folder))));
+  if (lasting.size > mostLasting) lasting.clear();
+  for (const folder of folders) lasting.add(folder);
 }

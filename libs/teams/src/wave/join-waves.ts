@@ -1,5 +1,5 @@
 import { type ChildMerge, limits } from '#contracts';
-import { type Merge, pin } from '#git';
+import type { Merge } from '#git';
 import type { Queries, Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import { isInPlace } from '../in-place/in-place.js';
@@ -9,7 +9,6 @@ import { assignmentSql, taskSql } from '../sql/teams.js';
 import { type SettledChild, type WaveRow, waveSql } from '../sql/wave.js';
 import { record } from '../task/events.js';
 import { lockTask } from '../task/lock-task.js';
-import { storeOf } from '../task/task-store.js';
 import { branchOfChild } from './branch-of-child.js';
 import { greenOf, type WaveMerges } from './wave-merges.js';
 
@@ -50,8 +49,10 @@ async function joinWave(parts: TeamParts, merges: WaveMerges, id: string): Promi
     if (lock?.mine !== true) return undefined;
     const found = await readJoin(session, id);
     if (found === undefined) return undefined;
-    const merged = await mergeChildren(parts, merges, found);
-    return (await applyJoin(parts, found, merged)) ? found.wave.task : undefined;
+    const merged = await mergeChildren(merges, found);
+    const isJoined = await applyJoin(parts, found, merged);
+    await merges.cleared();
+    return isJoined ? found.wave.task : undefined;
   });
 }
 
@@ -89,19 +90,16 @@ const foundInPlace = ({ line_head, line_base }: SettledChild): ChildMerge => ({
 });
 
 /** Git, outside any transaction. The same rows give the same commits, so it may be killed and begun again (H6). */
-async function mergeChildren(
-  parts: TeamParts,
-  waveMerges: WaveMerges,
-  { inPlace, wave, assignment, children }: Join,
-): Promise<Merged> {
+async function mergeChildren(waveMerges: WaveMerges, { inPlace, wave, assignment, children }: Join): Promise<Merged> {
   // What they did is in the folder, blocked or not; the parent's own capture takes it up.
   if (inPlace) return { head: assignment.line_head, merges: children.map(foundInPlace) };
   const green = greenOf(children);
-  const wanted = { task: wave.task, ours: assignment.line_head, green };
-  const { head, merges } = await waveMerges.merge(wave.id, wanted);
-  // On disk and held before a row names it, and with it the merges that it was made of (D20).
-  if (head !== assignment.line_head)
-    await pin(await storeOf(parts, wave.task), { kind: 'accepted', job: wave.id, epoch: 0, commit: head });
+  const { head, merges } = await waveMerges.merge({
+    wave: wave.id,
+    task: wave.task,
+    ours: assignment.line_head,
+    green,
+  });
   const merged = new Map(green.map((child, n) => [child, merges[n]]));
   return { head, merges: children.map((child) => tellMerge(wave, child, merged.get(child))) };
 }

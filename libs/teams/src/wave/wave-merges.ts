@@ -1,4 +1,4 @@
-import { type MergedLine, type Merging, openMerging } from '#git';
+import { type MergedLine, type Merging, openMerging, type PinPlace, pin, preparePin } from '#git';
 import { isInPlace } from '../in-place/in-place.js';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql, taskSql } from '../sql/teams.js';
@@ -10,6 +10,7 @@ const mostAhead = 16;
 
 /** What is to be merged: the line of the parent, and its green children in the order of the request. */
 interface Wanted {
+  readonly wave: string;
   readonly task: string;
   readonly ours: string;
   readonly green: readonly SettledChild[];
@@ -29,18 +30,29 @@ interface Begun {
 export class WaveMerges {
   private readonly begun = new Map<string, Begun>();
   private readonly ahead = new Map<string, Promise<void>>();
+  private readonly closing = new Set<Promise<void>>();
 
   constructor(private readonly parts: TeamParts) {}
 
-  /** All of them. Goes on where looks ahead have come to, also one that is under way. */
-  async merge(wave: string, wanted: Wanted): Promise<MergedLine> {
+  /** All of them, pinned. Goes on where looks ahead have come to, also one that is under way. */
+  async merge(wanted: Wanted): Promise<MergedLine> {
+    const { wave, task, ours, green } = wanted;
     await this.ahead.get(wave);
     const begun = this.begun.get(wave);
     this.begun.delete(wave);
-    if (wanted.green.length === 0) return { head: wanted.ours, merges: [] };
+    if (green.length === 0) return { head: ours, merges: [] };
     // What went wrong with it is met again by who begins anew, and told.
-    const merged = begun && (await this.finish(begun, wanted).catch(() => undefined));
-    return merged ?? (await this.finish(await this.begin(wanted), wanted));
+    const merged =
+      (begun && (await this.finish(begun, wanted).catch(() => undefined))) ??
+      (await this.finish(await this.begin(wanted), wanted));
+    // On disk and held before a row names it, and with it the merges that it was made of (D20).
+    if (merged.head !== ours) await pin(await storeOf(this.parts, task), { ...pinPlaceOf(wave), commit: merged.head });
+    return merged;
+  }
+
+  /** What is left of merges that are over is gone. */
+  async cleared(): Promise<void> {
+    await Promise.all(this.closing);
   }
 
   /** Some have reported and others have not: what comes before all of those is merged. Nothing depends on it. */
@@ -58,6 +70,7 @@ export class WaveMerges {
   async close(): Promise<void> {
     await Promise.all(this.ahead.values());
     await Promise.all([...this.begun.keys()].map((wave) => this.drop(wave)));
+    await this.cleared();
   }
 
   private async mergeAhead(wave: string): Promise<void> {
@@ -67,10 +80,17 @@ export class WaveMerges {
       const begun = this.begun.get(wave) ?? (await this.begin(wanted));
       const rest = restOf(begun, wanted);
       this.begun.set(wave, { ...begun, theirs: wanted.green.map(({ line_head }) => line_head) });
+      await this.warm(begun, wanted);
       // Others may have reported while these were merged.
       if (rest.length === 0) return this.makeRoom();
       await begun.merging.take(rest.map(branchOf));
     }
+  }
+
+  /** All that the join would wait for and that does not depend on who is still at work. */
+  private async warm({ merging }: Begun, { wave, task }: Wanted): Promise<void> {
+    const store = await storeOf(this.parts, task);
+    await Promise.all([merging.warm(), preparePin(store, pinPlaceOf(wave))]);
   }
 
   /** Of Waves that were cancelled, or wait for their last child for long. */
@@ -95,11 +115,20 @@ export class WaveMerges {
       await begun.merging.take(restOf(begun, wanted).map(branchOf));
       return await begun.merging.finish();
     } finally {
-      await begun.merging.close();
+      this.leave(begun.merging);
     }
   }
 
-  /** Nothing where it waits for nobody, or where there is nothing to merge. */
+  /** Nobody waits for it but who wants nothing left. What could not be removed is swept (H31). */
+  private leave(merging: Merging): void {
+    const closing = merging
+      .close()
+      .catch(() => undefined)
+      .finally(() => this.closing.delete(closing));
+    this.closing.add(closing);
+  }
+
+  /** Nothing where it waits for nobody, or where there is nothing to merge so far. */
   private async readAhead(id: string): Promise<Wanted | undefined> {
     const { database } = this.parts;
     const wave = await database.first(waveSql.read, { id });
@@ -111,8 +140,9 @@ export class WaveMerges {
       database.all(waveSql.children, { wave: id }),
     ]);
     if (!assignment || !task || isInPlace(task)) return undefined;
+    const hasWork = greenOf(children).some(({ line_head, line_base }) => line_head !== line_base);
     const green = greenOf(children.filter(({ position }) => position < end));
-    return green.length === 0 ? undefined : { task: wave.task, ours: assignment.line_head, green };
+    return hasWork ? { wave: id, task: wave.task, ours: assignment.line_head, green } : undefined;
   }
 }
 
@@ -121,6 +151,10 @@ function restOf({ ours, theirs }: Begun, wanted: Wanted): readonly SettledChild[
   const isOfThese = ours === wanted.ours && theirs.every((head, n) => head === wanted.green[n]?.line_head);
   if (!isOfThese) throw new Error('a Wave was merged ahead from other rows');
   return wanted.green.slice(theirs.length);
+}
+
+function pinPlaceOf(wave: string): PinPlace {
+  return { kind: 'accepted', job: wave, epoch: 0 };
 }
 
 /** Those whose work is merged. */
