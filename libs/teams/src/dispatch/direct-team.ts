@@ -26,13 +26,13 @@ export async function directTeam(
   queries: Queries,
   task: TaskRow,
   team: readonly TeamMemberRow[],
-  pins: Pins,
+  { team_revision: pinned, member }: Pick<Pins, 'team_revision' | 'member'>,
 ): Promise<readonly DirectTeammate[]> {
-  const children = team.filter((row) => row.parent === pins.member);
+  const children = team.filter((row) => row.parent === member);
   if (children.length === 0) return [];
-  const current = task.team_revision ?? pins.team_revision;
+  const current = task.team_revision ?? pinned;
   const [unproven, open] = await sentTogether([
-    queries.all(teamSql.unproven, { task: task.id, pinned: pins.team_revision, current, member: pins.member }),
+    queries.all(teamSql.unproven, { task: task.id, pinned, current, member }),
     queries.all(assignmentSql.openOf, { task: task.id }),
   ]);
   const [required, busy] = [new Set(unproven.map(({ member }) => member)), new Set(open.map(({ member }) => member))];

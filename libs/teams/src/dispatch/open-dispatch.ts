@@ -6,13 +6,13 @@ import { inPlaceOf, isInPlace, limitsOf } from '../in-place/in-place.js';
 import type { TeamParts } from '../parts.js';
 import { readPolicy } from '../policy/keep-policy.js';
 import { type Breach, breachesOf, grantsUnder, sandboxUnder } from '../policy/policy-rules.js';
-import type { AssignmentRow, Continuation, Grants, OpenedReason, Pins, TaskRow } from '../rows.js';
+import type { AssignmentRow, Continuation, Grants, OpenedReason, Pins, TaskRow, TeamMemberRow } from '../rows.js';
 import { teamWorkSql } from '../sql/team-work.js';
-import { dispatchSql, teamSql } from '../sql/teams.js';
+import { dispatchSql } from '../sql/teams.js';
 import { record } from '../task/events.js';
 import { openAttention } from '../task/open-attention.js';
 import { authoredGrants } from './exposure.js';
-import { drawPicture, taskDirectory } from './picture.js';
+import { drawPicture, readScene, taskDirectory } from './picture.js';
 import { renderRequest } from './render-request.js';
 
 interface Opening {
@@ -36,20 +36,23 @@ export async function openDispatch(
   opening: Opening,
 ): Promise<string> {
   const id = newId();
-  const [policy, { granted, ...asked }, branches, notes, last] = await sentTogether([
+  if (task.team_revision === null) throw new Error('the Task has no team yet');
+  const { member } = assignment;
+  const [scene, policy, branches, notes, last] = await sentTogether([
+    readScene(tx, task, assignment, { team_revision: task.team_revision, member }),
     readPolicy(tx),
-    pinMember(tx, task, assignment.member),
     tx.all(teamWorkSql.unmerged, { assignment: assignment.id, limit: limits.unmergedBranches }),
     tx.all(teamWorkSql.notes, { task: task.id }),
     opening.causedBy === null ? undefined : tx.first(dispatchSql.lastWorker, { assignment: assignment.id }),
   ]);
+  const { granted, ...asked } = pinMember(task, scene.team, member);
   const pins: Pins = {
     ...asked,
     grants: grantsUnder(policy, granted),
     provider: { ...asked.provider, sandbox: sandboxUnder(policy, asked.provider.sandbox) },
   };
   const [breach] = breachesOf(policy, asked.provider);
-  const picture = await drawPicture(tx, {
+  const picture = drawPicture(scene, {
     task,
     assignment,
     dispatch: { id, attempt: assignment.attempt },
@@ -124,9 +127,7 @@ async function callForPolicy(
   await openAttention(parts, tx, { task: task.id, job, kind: 'policy_refused', summary });
 }
 
-async function pinMember(tx: Transaction, task: TaskRow, member: string): Promise<Pins & { granted: Grants }> {
-  if (task.team_revision === null) throw new Error('the Task has no team yet');
-  const team = await tx.all(teamSql.members, { revision: task.team_revision });
+function pinMember(task: TaskRow, team: readonly TeamMemberRow[], member: string): Pins & { granted: Grants } {
   const row = team.find((other) => other.member === member);
   if (!row) throw new Error('the current revision does not hold the member');
   const { provider } = row.configuration;
@@ -157,7 +158,8 @@ async function accountOf(parts: TeamParts, tx: Transaction, task: TaskRow, pins:
   const { kind: provider, account: named } = pins.provider;
   const wish = { provider, named, pool: task.settings.pool, labels: labelsOf(task, pins) };
   if (chooseAccount(wish, [], []) === undefined) return undefined;
-  return chooseAccount(wish, (await parts.machines?.(tx)) ?? [], await parts.queue().accounts(tx));
+  const [machines = [], accounts] = await sentTogether([parts.machines?.(tx), parts.queue().accounts(tx)]);
+  return chooseAccount(wish, machines, accounts);
 }
 
 /** What the Task asks of its workspaces; without a word of it each machine does its best. */

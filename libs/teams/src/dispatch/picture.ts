@@ -28,23 +28,43 @@ interface Wanted {
   readonly continuation: Continuation | null;
 }
 
-/** One coherent reading of the Task as one member stands in it. */
-export async function drawPicture(
-  tx: Queries,
-  { task, assignment, dispatch, pins, continuation }: Wanted,
-): Promise<Picture> {
-  const [team, note, heard] = await sentTogether([
-    tx.all(teamSql.members, { revision: pins.team_revision }),
-    readNote(tx, task),
-    tx.all(steerSql.heard, { assignment: assignment.id }),
+/** What a picture is drawn from. */
+export interface Scene {
+  readonly team: readonly TeamMemberRow[];
+  readonly note: string | null;
+  /** What it was told while it did this Assignment. */
+  readonly heard: readonly { readonly message: string; readonly created_at: Date }[];
+  readonly direct: readonly DirectTeammate[];
+}
+
+/** One coherent reading of the Task as one member stands in it. Sends its first statements at once. */
+export async function readScene(
+  queries: Queries,
+  task: TaskRow,
+  assignment: AssignmentRow,
+  pinned: Pick<Pins, 'team_revision' | 'member'>,
+): Promise<Scene> {
+  // First: who has children asks for their standing while the statements after it run.
+  const members = queries.all(teamSql.members, { revision: pinned.team_revision });
+  const [team, note, heard, direct] = await sentTogether([
+    members,
+    readNote(queries, task),
+    queries.all(steerSql.heard, { assignment: assignment.id }),
+    members.then((team) => directTeam(queries, task, team, pinned)),
   ]);
+  return { team, note, heard, direct };
+}
+
+export function drawPicture(
+  { team, note, heard, direct }: Scene,
+  { task, assignment, dispatch, pins, continuation }: Wanted,
+): Picture {
   const self = team.find((row) => row.member === pins.member);
   if (!self) throw new Error('the pinned revision does not hold the member');
   const directory = taskDirectory(task.id);
   const manages = team.some((row) => row.parent === self.member);
   const grants = grantsOf(pins, self.configuration);
   const ceiling = ceilingOf({ manages, grants });
-  const direct = await directTeam(tx, task, team, pins);
   return {
     task: { id: task.id, workflow_id: task.workflow },
     dispatch: { id: dispatch.id, attempt_id: `${assignment.id}.${dispatch.attempt}`, assignment_id: assignment.id },
@@ -82,8 +102,8 @@ export function taskDirectory(task: string): string {
   return `.longshore/${task}`;
 }
 
-async function readNote(tx: Queries, task: TaskRow): Promise<string | null> {
-  const row = await tx.first(workflowSql.note, { id: task.workflow, revision_no: task.revision_no });
+async function readNote(queries: Queries, task: TaskRow): Promise<string | null> {
+  const row = await queries.first(workflowSql.note, { id: task.workflow, revision_no: task.revision_no });
   return row?.note ?? null;
 }
 

@@ -2,7 +2,7 @@ import type { getCurrentContext, OutputOf } from '#contracts';
 import type { Transaction } from '#store';
 import type { MemberCaller } from '../api.js';
 import { asJson } from '../as-json.js';
-import { drawPicture } from '../dispatch/picture.js';
+import { drawPicture, readScene } from '../dispatch/picture.js';
 import type { TeamParts } from '../parts.js';
 import { authorize, refuseAfterHandover } from './authority.js';
 
@@ -21,7 +21,7 @@ export async function readContext(
     ceiling: _ceiling,
     direct_team,
     ...context
-  } = await drawPicture(tx, {
+  } = drawPicture(await readScene(tx, task, assignment, dispatch.pins), {
     task,
     assignment,
     dispatch,
