@@ -78,14 +78,23 @@ export const waveSql = {
        where c.assignment = a.id and c.outcome in ('green', 'blocked') order by recorded_at desc limit 1) k on true
      where m.wave = $wave and m.status = 'settled' order by m.position`,
   ),
-  /** open: a cancel or a twin was faster (R10). */
+  /**
+   * Under the lock of its Task.
+   *  open      a cancel or a twin was faster (R10)
+   *  running   a Task that was paused meanwhile keeps its Wave open until it goes on (D8)
+   */
   settle: statement<{ id: string }>(
     'teams.wave_settle',
-    `update wave set status = 'settled' where id = $id and status = 'open' returning id`,
+    `update wave set status = 'settled'
+     where id = $id and status = 'open' and exists (select from task where id = wave.task and status = 'running')
+     returning id`,
   ),
-  noteMerge: statement<unknown>(
-    'teams.wave_note_merge',
-    `update wave_member set merge = $merge::jsonb, commit = $commit where wave = $wave and position = $position`,
+  /** What the join made of each place. */
+  noteMerges: statement<unknown>(
+    'teams.wave_note_merges',
+    `update wave_member m set merge = made.merge::jsonb, commit = made.commit
+     from unnest($positions::int[], $merges::text[], $commits::text[]) as made (position, merge, commit)
+     where m.wave = $wave and m.position = made.position`,
   ),
   cancelOfTask: statement<unknown>(
     'teams.wave_cancel_of_task',

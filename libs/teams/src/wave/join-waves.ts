@@ -1,6 +1,6 @@
 import { type ChildMerge, limits } from '#contracts';
 import type { Merge } from '#git';
-import type { Queries, Transaction } from '#store';
+import { type Queries, sentTogether, type Transaction } from '#store';
 import { openDispatch } from '../dispatch/open-dispatch.js';
 import { isInPlace } from '../in-place/in-place.js';
 import type { TeamParts } from '../parts.js';
@@ -117,19 +117,16 @@ function tellMerge(wave: WaveRow, child: SettledChild, merge: Merge | undefined)
 function applyJoin(parts: TeamParts, join: Join, { head, merges }: Merged): Promise<boolean> {
   const { wave, assignment, children } = join;
   return parts.database.transaction(async (tx) => {
-    const task = await lockTask(tx, wave.task);
-    if (task.status !== 'running') return false;
-    if (!(await tx.first(waveSql.settle, { id: wave.id }))) return false;
-    if (head !== assignment.line_head) await moveLine(tx, assignment, head);
-    for (const [n, child] of children.entries()) {
-      const merge = merges[n];
-      tx.later(waveSql.noteMerge, {
-        wave: wave.id,
-        position: child.position,
-        merge: JSON.stringify(merge),
-        commit: child.line_head === child.line_base ? null : child.line_head,
-      });
-    }
+    const [task, settled] = await sentTogether([lockTask(tx, wave.task), tx.first(waveSql.settle, { id: wave.id })]);
+    if (!settled) return false;
+    const members = children.map((child, n) => reportOf(child, merges[n]));
+    const moved = head === assignment.line_head ? undefined : moveLine(tx, assignment, head);
+    tx.later(waveSql.noteMerges, {
+      wave: wave.id,
+      positions: children.map(({ position }) => position),
+      merges: merges.map((merge) => JSON.stringify(merge)),
+      commits: children.map(({ line_base, line_head }) => (line_head === line_base ? null : line_head)),
+    });
     record(parts, tx, {
       task: task.id,
       type: 'wave_settled',
@@ -141,25 +138,18 @@ function applyJoin(parts: TeamParts, join: Join, { head, merges }: Merged): Prom
         members: children.map(({ member, outcome }, n) => ({ member, outcome, merge: merges[n] })),
       },
     });
-    const members = children.map((child, n) => reportOf(child, merges[n]));
-    await openDispatch(
-      parts,
-      tx,
-      task,
-      { ...assignment, line_head: head },
-      {
-        reason: 'delegation_wave',
-        causedBy: wave.id,
-        continuation: {
-          kind: 'delegation_wave_settled',
-          wave: wave.id,
-          source_dispatch: wave.source_dispatch,
-          members,
-        },
-      },
-    );
+    const opened = openDispatch(parts, tx, task, { ...assignment, line_head: head }, openingOf(wave, members));
+    await sentTogether([moved, opened]);
     return true;
   });
+}
+
+function openingOf({ id, source_dispatch }: WaveRow, members: readonly ChildReport[]) {
+  return {
+    reason: 'delegation_wave',
+    causedBy: id,
+    continuation: { kind: 'delegation_wave_settled', wave: id, source_dispatch, members },
+  } as const;
 }
 
 /** from: the line stands where the merge began; nobody else moves it while its member waits (H6). */
