@@ -45,10 +45,9 @@ async function joinOrTell(parts: TeamParts, merges: WaveMerges, id: string): Pro
 /** Answers its Task; nothing where another is at it, or there is nothing to join (yet). */
 async function joinWave(parts: TeamParts, merges: WaveMerges, id: string): Promise<string | undefined> {
   return parts.database.session(async (session) => {
-    const lock = await session.first(waveSql.tryJoin, { wave: id });
-    if (lock?.mine !== true) return undefined;
-    const found = await readJoin(session, id);
-    if (found === undefined) return undefined;
+    // One connection runs them in this order: what is read is read under the lock.
+    const [lock, found] = await sentTogether([session.first(waveSql.tryJoin, { wave: id }), readJoin(session, id)]);
+    if (lock?.mine !== true || found === undefined) return undefined;
     const merged = await mergeChildren(merges, found);
     const isJoined = await applyJoin(parts, found, merged);
     await merges.cleared();
@@ -64,6 +63,7 @@ interface Join {
   readonly children: readonly SettledChild[];
 }
 
+/** Sends its first statements at once. */
 async function readJoin(session: Queries, id: string): Promise<Join | undefined> {
   const [wave, { pending } = { pending: 1 }] = await Promise.all([
     session.first(waveSql.read, { id }),
