@@ -129,7 +129,7 @@ class Line implements Merging {
     await this.stopTalking();
     // The last tree holds all of them and says the same of each: only where it can not be checked out, each is probed.
     if (this.head !== this.into.ours && !(await this.probeAndPack())) await this.takeAllAnew();
-    if (this.head !== this.into.ours) await this.quarantine.admit();
+    if (this.head !== this.into.ours) await this.admit();
     return { head: this.head, merges: this.merges };
   }
 
@@ -255,12 +255,18 @@ class Line implements Merging {
     return await this.probe.commands(tree);
   }
 
-  /** Packs what the merges made and nothing else, on disk: what a refused one made stays behind. */
+  /** Packs what the merges made and nothing else: what a refused one made stays behind. */
   private packing(): LoopCommand {
     const there = [this.into.ours, ...this.branches.map(({ theirs }) => theirs)];
     const wanted = [this.head, ...there.filter((oid) => this.there.has(oid)).map((oid) => `^${oid}`)];
     const args = ['pack-objects', '--revs', '--quiet', '--threads=1', 'objects/pack/pack'];
-    return { args: ['-c', 'core.fsync=committed', ...args], input: `${wanted.join('\n')}\n` };
+    return { args, input: `${wanted.join('\n')}\n` };
+  }
+
+  /** git would put one file after the other on disk. */
+  private async admit(): Promise<void> {
+    await this.quarantine.makeLasting();
+    await this.quarantine.admit();
   }
 }
 

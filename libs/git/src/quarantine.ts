@@ -13,6 +13,8 @@ export interface Quarantine {
   readonly alone: Readonly<Record<string, string>>;
   /** Sees the repository's objects too. New objects go to the quarantine. */
   readonly withRepository: Readonly<Record<string, string>>;
+  /** Puts packs on disk that git has not. */
+  makeLasting(): Promise<void>;
   /** Moves everything into the repository, on disk before it returns (H4). */
   admit(): Promise<void>;
 }
@@ -52,6 +54,7 @@ export async function openQuarantine(gitDir: string, parent: string): Promise<Op
     folder,
     alone,
     withRepository: { ...alone, GIT_ALTERNATE_OBJECT_DIRECTORIES: alternate(join(gitDir, 'objects')) },
+    makeLasting: () => syncPacks(join(objects, 'pack')),
     admit: () => admitPacks(join(objects, 'pack'), join(gitDir, 'objects', 'pack')),
     remove,
   };
@@ -170,14 +173,21 @@ function reasonOf(stderr: string): string {
   return fsck === null ? 'The pack is truncated or damaged.' : `An object in the pack does not pass fsck (${fsck[1]}).`;
 }
 
+async function packFiles(folder: string): Promise<readonly string[]> {
+  return (await readdir(folder)).filter((name) => /^pack-[0-9a-f]+\.(pack|rev|idx)$/.test(name));
+}
+
+async function syncPacks(folder: string): Promise<void> {
+  await Promise.all((await packFiles(folder)).map((name) => syncToDisk(join(folder, name))));
+}
+
 async function admitPacks(from: string, to: string): Promise<void> {
   // a pack is seen by its .idx, so that goes last
   const last = (name: string): number => (name.endsWith('.idx') ? 1 : 0);
-  const names = (await readdir(from)).filter((name) => /^pack-[0-9a-f]+\.(pack|rev|idx)$/.test(name));
+  const names = await packFiles(from);
   await mkdir(to, { recursive: true });
-  for (const name of names.sort((a, b) => last(a) - last(b))) await rename(join(from, name), join(to, name));
-  await syncToDisk(to);
-  await syncToDisk(join(to, '..'));
+  for (const name of names.toSorted((a, b) => last(a) - last(b))) await rename(join(from, name), join(to, name));
+  await Promise.all([to, join(to, '..')].map(syncToDisk));
 }
 
 /**
