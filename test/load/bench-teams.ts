@@ -8,7 +8,7 @@ import { startServices } from '../../apps/cli/src/services/services.js';
 import { percentile } from './longshore.js';
 import { type Join, loadNow, type OperationRow, pageOf, type Report } from './report-teams.js';
 import { changesDocument, changesWorkflow } from './team-changes.js';
-import { filesOf, goFile, isManager, membersOf, treeDocument, treeWorkflow, wavesOf } from './team-tree.js';
+import { filesOf, goFile, isManager, managerOf, membersOf, treeDocument, treeWorkflow, wavesOf } from './team-tree.js';
 import { type Heard, type TeamsFarm, teamsFarm } from './teams-farm.js';
 
 const { values: options } = parseArgs({
@@ -18,6 +18,8 @@ const { values: options } = parseArgs({
     width: { type: 'string', default: '8' },
     /** Tasks whose lead calls what no member of the tree calls, once each. */
     rounds: { type: 'string', default: '5' },
+    /** All contributors of a manager end at once, and not one after the other. */
+    'at-once': { type: 'boolean', default: false },
     /** Do not write docs/benchmarks-teams.md. */
     dry: { type: 'boolean', default: false },
   },
@@ -51,6 +53,7 @@ async function main(): Promise<void> {
     const report: Report = {
       operations: operations.map((name) => rowOf(name, watch.taken.get(name) ?? [], statements.get(name) ?? [])),
       join: joinOf(joins),
+      at_once: options['at-once'],
       tree: { ...tree, depth: 3, members: membersOf(tree), waves: joins.length, ...machines, ...played },
       seconds: Math.round((performance.now() - began) / 100) / 10,
       load_before: load,
@@ -72,8 +75,13 @@ class Watch {
   readonly taken = new Map<string, number[]>();
   private readonly members = new Map<string, string>();
   private readonly asked = new Map<string, number>();
+  /** Managers that wait, by their workspaces. */
   private readonly waiting: string[] = [];
   private busy = false;
+  private readonly workspaces = new Map<string, string>();
+  /** Contributors that wait, by their manager: jobs. */
+  private readonly ready = new Map<string, readonly string[]>();
+  private readonly halfDone = new Set<string>();
   readonly failed = Promise.withResolvers<never>();
 
   constructor(farm: TeamsFarm) {
@@ -89,7 +97,11 @@ class Watch {
     if (event === 'failed' || event === 'lost') this.failed.reject(new Error(JSON.stringify(heard)));
     if (step === 'tool_call') this.asked.set(job, at);
     if (step === 'tool_result') this.noteCall(String(name), at - (this.asked.get(job) ?? at));
+    if (event === 'workspace') this.workspaces.set(job, String(heard.path));
     const whose = this.members.get(job) ?? '';
+    const manager = managerOf(whose);
+    if (manager !== undefined && step === 'tool_result' && name === 'checkpoint') this.noteHalf(manager, job);
+    if (manager !== undefined && event === 'completed') this.letNextEnd(manager);
     if (!isManager(whose)) return;
     if (event === 'workspace' && this.isFirstOf(job, whose)) this.waiting.push(String(heard.path));
     if (event === 'completed' && !this.isFirstOf(job, whose)) this.busy = false;
@@ -104,12 +116,32 @@ class Watch {
     return [...this.members].find(([, other]) => other === member)?.[0] === job;
   }
 
+  /** Each ends when the one before has, in any order: what is measured is the join, and not how the others end on two cores. */
+  private noteHalf(manager: string, job: string): void {
+    if (this.halfDone.has(job)) return;
+    this.halfDone.add(job);
+    const ready = [...(this.ready.get(manager) ?? []), job];
+    this.ready.set(manager, ready);
+    if (ready.length < tree.width) return;
+    this.ready.set(manager, shuffled(ready));
+    for (let n = options['at-once'] ? ready.length : 1; n > 0; n -= 1) this.letNextEnd(manager);
+  }
+
+  private letNextEnd(manager: string): void {
+    const [job, ...others] = this.ready.get(manager) ?? [];
+    this.ready.set(manager, others);
+    if (job !== undefined) this.letGo(this.workspaces.get(job) ?? '');
+  }
+
+  private letGo(workspace: string): void {
+    writeFile(join(workspace, goFile), '').catch(this.failed.reject);
+  }
+
   /** One Wave at a time: its join is measured and not what the others do to two cores. */
   private letNextGo(): void {
     if (this.busy || this.waiting.length === 0) return;
     this.busy = true;
-    const path = this.waiting.shift() ?? '';
-    writeFile(join(path, goFile), '').catch(this.failed.reject);
+    this.letGo(this.waiting.shift() ?? '');
   }
 }
 
@@ -217,6 +249,11 @@ function rowOf(name: string, times: readonly number[], statements: readonly numb
     p50_ms: rounded(percentile(times, 0.5)),
     p95_ms: rounded(percentile(times, 0.95)),
   };
+}
+
+function shuffled<T>(values: readonly T[]): readonly T[] {
+  const drawn = values.map((value) => ({ value, at: Math.random() }));
+  return drawn.toSorted((one, other) => one.at - other.at).map(({ value }) => value);
 }
 
 function rounded(value: number): number {

@@ -22,6 +22,8 @@ export interface Join {
 export interface Report {
   readonly operations: readonly OperationRow[];
   readonly join: Join;
+  /** How the contributors of a manager end. */
+  readonly at_once: boolean;
   readonly tree: Readonly<Record<'width' | 'depth' | 'members' | 'waves' | 'workers' | 'slots' | 'seconds', number>>;
   readonly seconds: number;
   /** Load of the machine over the minute before it began: what else ran is in the milliseconds. */
@@ -33,14 +35,15 @@ const joinBar = 100;
 export const loadNow = (): number => Math.round((loadavg()[0] ?? 0) * 10) / 10;
 
 /** The page that the command writes. */
-export function pageOf({ operations, join, tree, seconds, load_before }: Report): string {
+export function pageOf({ operations, join, at_once, tree, seconds, load_before }: Report): string {
   const { width, members, waves, workers, slots } = tree;
   return `# Teams, measured
 
 Written by \`npm run bench:teams\`; do not edit. A scripted team of ${members}: a lead, ${width} managers, ${width} contributors for each, on
 ${workers} worker processes with ${slots} slots each, one controller, PostgreSQL with fsync, NATS. Every contributor writes a file of its own
 and its part of one that all of its manager share, so that each of the ${waves} joins merges ${width} branches. Managers give their work away
-one after the other, so that a join is measured and not what the others do to the same cores; no lease waits for a slot.
+one after the other, and their contributors end ${at_once ? 'all at once' : 'one after the other in random order'}, so that a join is measured and not what the others do to
+the same cores; no lease waits for a slot.
 
 Machine: ${machine()}, load ${load_before} before it began. The run took ${Math.round(seconds)} s, the Task ${Math.round(tree.seconds)} s.
 

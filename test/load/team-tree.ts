@@ -6,7 +6,7 @@ export interface Tree {
   readonly width: number;
 }
 
-/** Managers wait for this file in their workspace before they give work away. */
+/** Managers wait for this file in their workspace before they give work away, contributors before they say that they are done. */
 export const goFile = 'go';
 
 export const treeWorkflow = 'bench-tree';
@@ -19,6 +19,9 @@ export const wavesOf = ({ width }: Tree): number => 1 + width;
 export const filesOf = ({ width }: Tree): number => width + width * width;
 
 export const isManager = (member: string): boolean => /^m\d+$/.test(member);
+
+/** Of a contributor; nothing for anybody else. */
+export const managerOf = (member: string): string | undefined => /^(m\d+)-c\d+$/.exec(member)?.[1];
 
 /** A team that follows scripts. Each contributor writes a file of its own and changes its part of one that all of a manager share. */
 export function treeDocument({ width }: Tree): string {
@@ -37,8 +40,7 @@ export function treeDocument({ width }: Tree): string {
           ...looks,
           planned,
           { write: { path: shared, content: names.map(partOf).join('') } },
-          { wait: { file: goFile } },
-          { run: { command: `rm ${goFile}`, must_pass: true } },
+          ...goes,
           gives(names),
         ];
         return {
@@ -50,6 +52,7 @@ export function treeDocument({ width }: Tree): string {
               { edit: { path: shared, find: `${name} has done nothing`, replace: `${name} was here` } },
               { write: { path: `${manager}/${name}.txt`, content: `${name}\n` } },
               call('checkpoint', { summary: 'Half of it' }),
+              ...goes,
               green(name),
             ]),
           ),
@@ -60,6 +63,7 @@ export function treeDocument({ width }: Tree): string {
 }
 
 const looks = [call('get_current_context', {})];
+const goes = [{ wait: { file: goFile } }, { run: { command: `rm ${goFile}`, must_pass: true } }];
 const planned = call('set_work_plan', { steps: [{ step: 'Do my part', status: 'in_progress' }] });
 const green = (name: string) => call('checkpoint', { outcome: 'green', summary: `Done by ${name}` });
 const gives = (names: readonly string[]) =>
