@@ -10,9 +10,9 @@ import { type GitLimits, gitLimits } from './git-limits.js';
  */
 export interface GitLoop {
   /** Runs git and answers whatever it ended with. One call at a time. Throws as `git`; `too_large`. */
-  run(args: readonly string[], input?: string | Uint8Array): Promise<LoopAnswer>;
-  /** Several, one after the other whatever they end with, and none waits for us. Throws as `run`. */
-  runAll(commands: readonly LoopCommand[]): Promise<readonly LoopAnswer[]>;
+  run(command: LoopCommand): Promise<LoopAnswer>;
+  /** Two at once; the first has no input, and nothing that it prints is answered. Throws as `run`. */
+  runBoth(one: LoopCommand, other: LoopCommand): Promise<readonly [LoopAnswer, LoopAnswer]>;
   /** Talks to one git, once in the life of a loop. Nothing else runs until it is closed. */
   talkTo(args: readonly string[]): GitTalk;
   /** Throws as `git`. */
@@ -63,21 +63,18 @@ export function openGitLoop({ gitDir, folder, env, limits }: LoopCall): GitLoop 
     if (args.some((arg) => /\s/.test(arg))) throw new Error('an argument with white space');
     stdin.write(`${input} ${args.join(' ')}\n`);
   };
-  const runAll: GitLoop['runAll'] = async (commands) => {
-    const inputs = commands.map(({ input }, n) => (input === undefined ? undefined : { name: `input-${n}`, input }));
-    await Promise.all(inputs.map((given) => given && writeFile(join(folder, given.name), given.input)));
-    for (const [n, { args }] of commands.entries()) start(args, inputs[n]?.name ?? '/dev/null');
-    const answers: LoopAnswer[] = [];
-    while (answers.length < commands.length) answers.push(await timed(() => heard.answer()));
-    return answers;
+  const run: GitLoop['run'] = async ({ args, input }) => {
+    if (input !== undefined) await writeFile(join(folder, 'input'), input);
+    start(args, input === undefined ? '/dev/null' : 'input');
+    return await timed(() => heard.answer());
   };
   return {
-    async run(args, input) {
-      const [answer] = await runAll([{ args, ...(input !== undefined && { input }) }]);
-      if (answer === undefined) throw new TypeError('a command without its answer');
-      return answer;
+    run,
+    async runBoth({ args }, other) {
+      start(args, 'beside');
+      const answer = await run(other);
+      return [await timed(() => heard.answer()), answer];
     },
-    runAll,
     talkTo(args) {
       start(args, 'words');
       return {

@@ -118,9 +118,9 @@ export async function gitToFile(
 
 /**
  * A process group that runs git once for each line of its stdin: the file that is git's stdin, then the arguments. Behind each
- * answer stand its exit code and three NULs. `timed` is for the time that one may take, `ended` throws as `git`. One git may be
- * talked to instead: its stdin is `words`, until that ends, where the line names no file but `words`; what it prints is not held
- * back.
+ * answer stand its exit code and three NULs. `timed` is for the time that one may take, `ended` throws as `git`. In place of the file
+ *  words    git's stdin is `words`, until that ends; what it prints is not held back. One git in all
+ *  beside   git runs while the next one does, without stdin and stdout; its answer comes behind that of the other
  */
 export function startGitLoop(call: Omit<GitCall, 'input' | 'accept'>) {
   const group = { ...call, group: true, accept: 'any' } as const;
@@ -175,8 +175,14 @@ const limited = 'ulimit -v "$1" 2>/dev/null; [ "$2" = 0 ] || ulimit -f "$2"; shi
 const once = `${limited} exec git "$@"`;
 // git holds back what it prints, but from 2.49 on; stdbuf is where the GNU tools are
 const atOnce = `now=; command -v stdbuf >/dev/null && now='stdbuf -o0';`;
-const runOne = `if [ "$input" = words ]; then $now git $args <&3; else git $args <"$input" 3<&-; fi`;
-const forEachLine = `${limited} ${atOnce} set -f; while read -r input args; do ${runOne}; printf '%d\\000\\000\\000' $?; done`;
+const runOne = `case $input in
+  beside) git $args </dev/null >/dev/null 3<&- & beside=$!; continue;;
+  words) $now git $args <&3;;
+  *) git $args <"$input" 3<&-;;
+esac`;
+const tell = `printf '%d\\000\\000\\000' $?`;
+const tellBeside = `if [ "$beside" ]; then wait $beside; ${tell}; beside=; fi`;
+const forEachLine = `${limited} ${atOnce} set -f; beside=; while read -r input args; do ${runOne}; ${tell}; ${tellBeside}; done`;
 
 function command(args: readonly string[], call: GitCall, script = once): [string, readonly string[]] {
   // on the user's own machine and repository git takes what it takes

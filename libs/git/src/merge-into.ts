@@ -164,7 +164,7 @@ class Line implements Merging {
   private async look(commits: readonly Oid[]): Promise<void> {
     const unknown = [...new Set(commits)].filter((oid) => !this.trees.has(oid));
     const input = unknown.map((oid) => `${oid}^{tree}\n`).join('');
-    const answer = await this.loop.run(['cat-file', '--batch-check=%(objectname)'], input);
+    const answer = await this.loop.run({ args: ['cat-file', '--batch-check=%(objectname)'], input });
     const said = answer.stdout.toString().split('\n');
     for (const [n, oid] of unknown.entries()) {
       const tree = said[n] ?? '';
@@ -180,7 +180,7 @@ class Line implements Merging {
     this.head = this.into.ours;
     this.merges = [];
     for (const branch of this.branches) this.merges.push(await this.merge(branch, 'probed'));
-    if (this.head !== this.into.ours) checkPacked((await this.loop.runAll([this.packing()]))[0]);
+    if (this.head !== this.into.ours) checkPacked(await this.loop.run(this.packing()));
   }
 
   private async merge(branch: Branch, how: 'probed' | 'unprobed'): Promise<Merge> {
@@ -210,12 +210,12 @@ class Line implements Merging {
     await this.look([this.head, theirs]);
     if (!this.there.has(this.head) || !this.there.has(theirs))
       return { outcome: 'error', reason: 'A commit of the merge is not in the store.' };
-    const asked = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', this.head, theirs];
-    const { exitCode, stdout } = await this.loop.run(asked);
+    const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', this.head, theirs];
+    const { exitCode, stdout } = await this.loop.run({ args });
     const [tree = '', ...files] = stdout.toString().split('\0');
     const conflicts = exitCode === 1 ? [...new Set(files.filter((file) => file !== ''))] : [];
     if ((exitCode === 0 || conflicts.length > 0) && isOid(tree)) return { tree, conflicts };
-    const related = await this.loop.run(['merge-base', this.head, theirs]);
+    const related = await this.loop.run({ args: ['merge-base', this.head, theirs] });
     return { outcome: 'error', reason: related.exitCode === 1 ? strangers : 'git could not merge the two commits.' };
   }
 
@@ -236,23 +236,21 @@ class Line implements Merging {
 
   /** Whether the tree of a merge could be checked out. */
   private async passes(commit: Oid): Promise<boolean> {
-    const probing = await this.probing(commit);
-    return hasPassed(await this.loop.runAll(probing));
+    return hasPassed(await this.loop.run(await this.probing(commit)));
   }
 
-  /** Together: what was packed in vain is thrown away by who merges anew. */
+  /** At once: what was packed in vain is thrown away by who merges anew. */
   private async probeAndPack(): Promise<boolean> {
-    const probing = await this.probing(this.head);
-    const answers = await this.loop.runAll([...probing, this.packing()]);
-    if (!hasPassed(answers.slice(0, probing.length))) return false;
-    checkPacked(answers.at(-1));
+    const [probed, packed] = await this.loop.runBoth(await this.probing(this.head), this.packing());
+    if (!hasPassed(probed)) return false;
+    checkPacked(packed);
     return true;
   }
 
-  private async probing(commit: Oid): Promise<readonly LoopCommand[]> {
+  private async probing(commit: Oid): Promise<LoopCommand> {
     const tree = this.trees.get(commit);
     if (tree === undefined || this.probe === undefined) throw new TypeError('only a merge is probed');
-    return await this.probe.commands(tree);
+    return await this.probe.command(tree);
   }
 
   /** Packs what the merges made and nothing else: what a refused one made stays behind. */
@@ -270,8 +268,8 @@ class Line implements Merging {
   }
 }
 
-function checkPacked(answer: LoopAnswer | undefined): void {
-  if (answer?.exitCode !== 0) throw new FarmError('internal', 'The merges could not be packed.');
+function checkPacked({ exitCode }: LoopAnswer): void {
+  if (exitCode !== 0) throw new FarmError('internal', 'The merges could not be packed.');
 }
 
 function hasMoved({ theirs, base }: Branch): boolean {

@@ -16,7 +16,7 @@ const loopThat = (answers: readonly string[]) => {
   return {
     closed,
     run: () => Promise.reject(new Error('nothing else runs while it talks')),
-    runAll: () => Promise.reject(new Error('nothing else runs while it talks')),
+    runBoth: () => Promise.reject(new Error('nothing else runs while it talks')),
     talkTo: () => ({
       async ask(_: string, isWhole: (said: Buffer) => boolean) {
         const said = Buffer.from(left.shift() ?? '');

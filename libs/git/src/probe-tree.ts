@@ -17,25 +17,21 @@ export class TreeProbe {
     private readonly known: Oid,
   ) {}
 
-  /** Reads what is known. */
+  /** Reads what is known: the index of each probe begins with it. */
   async warm(): Promise<void> {
-    this.isReady = hasPassed(await this.loop.runAll([this.reading]));
+    if (!this.isReady) this.isReady = hasPassed(await this.loop.run({ args: ['read-tree', this.known] }));
   }
 
-  /** What tells it of a tree: `hasPassed` says whether it could be checked out. */
-  async commands(tree: Oid): Promise<readonly LoopCommand[]> {
+  /** The next to run: `hasPassed` says whether the tree could be checked out. */
+  async command(tree: Oid): Promise<LoopCommand> {
+    await this.warm();
+    this.isReady = false;
     const place = `probe-${tree}`;
     await mkdir(join(this.folder, place), { recursive: true });
-    const first = this.isReady ? [] : [this.reading];
-    this.isReady = false;
-    return [...first, { args: [`--work-tree=${place}`, 'read-tree', '-m', '-u', this.known, tree] }];
-  }
-
-  private get reading(): LoopCommand {
-    return { args: ['read-tree', this.known] };
+    return { args: [`--work-tree=${place}`, 'read-tree', '-m', '-u', this.known, tree] };
   }
 }
 
-export function hasPassed(answers: readonly LoopAnswer[]): boolean {
-  return answers.every(({ exitCode }) => exitCode === 0);
+export function hasPassed({ exitCode }: LoopAnswer): boolean {
+  return exitCode === 0;
 }

@@ -48,10 +48,12 @@ async function joinWave(parts: TeamParts, merges: WaveMerges, id: string): Promi
     // One connection runs them in this order: what is read is read under the lock.
     const [lock, found] = await sentTogether([session.first(waveSql.tryJoin, { wave: id }), readJoin(session, id)]);
     if (lock?.mine !== true || found === undefined) return undefined;
-    const merged = await mergeChildren(merges, found);
-    const isJoined = await applyJoin(parts, found, merged);
-    await merges.cleared();
-    return isJoined ? found.wave.task : undefined;
+    try {
+      const merged = await mergeChildren(merges, found);
+      return (await applyJoin(parts, found, merged)) ? found.wave.task : undefined;
+    } finally {
+      await merges.clear();
+    }
   });
 }
 

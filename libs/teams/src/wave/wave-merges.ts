@@ -1,4 +1,4 @@
-import { type MergedLine, type Merging, openMerging, type PinPlace, pin, preparePin } from '#git';
+import { type MergedLine, type Merging, type ObjectStore, openMerging, type PinPlace, pin, preparePin } from '#git';
 import { isInPlace } from '../in-place/in-place.js';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql, taskSql } from '../sql/teams.js';
@@ -17,6 +17,7 @@ interface Wanted {
 }
 
 interface Begun {
+  readonly store: ObjectStore;
   readonly ours: string;
   readonly merging: Merging;
   /** Heads that it has taken. */
@@ -30,29 +31,26 @@ interface Begun {
 export class WaveMerges {
   private readonly begun = new Map<string, Begun>();
   private readonly ahead = new Map<string, Promise<void>>();
-  private readonly closing = new Set<Promise<void>>();
+  /** They are done and not closed. */
+  private readonly over: Merging[] = [];
 
   constructor(private readonly parts: TeamParts) {}
 
   /** All of them, pinned. Goes on where looks ahead have come to, also one that is under way. */
   async merge(wanted: Wanted): Promise<MergedLine> {
-    const { wave, task, ours, green } = wanted;
+    const { wave, ours, green } = wanted;
     await this.ahead.get(wave);
     const begun = this.begun.get(wave);
     this.begun.delete(wave);
     if (green.length === 0) return { head: ours, merges: [] };
     // What went wrong with it is met again by who begins anew, and told.
-    const merged =
-      (begun && (await this.finish(begun, wanted).catch(() => undefined))) ??
-      (await this.finish(await this.begin(wanted), wanted));
-    // On disk and held before a row names it, and with it the merges that it was made of (D20).
-    if (merged.head !== ours) await pin(await storeOf(this.parts, task), { ...pinPlaceOf(wave), commit: merged.head });
-    return merged;
+    const merged = begun && (await this.finish(begun, wanted).catch(() => undefined));
+    return merged ?? (await this.finish(await this.begin(wanted), wanted));
   }
 
-  /** What is left of merges that are over is gone. */
-  async cleared(): Promise<void> {
-    await Promise.all(this.closing);
+  /** Nothing is left of merges that are over: once their join is written, which it would hold up. What stays is swept (H31). */
+  async clear(): Promise<void> {
+    await Promise.all(this.over.splice(0).map((merging) => merging.close().catch(() => undefined)));
   }
 
   /** Some have reported and others have not: what comes before all of those is merged. Nothing depends on it. */
@@ -70,7 +68,7 @@ export class WaveMerges {
   async close(): Promise<void> {
     await Promise.all(this.ahead.values());
     await Promise.all([...this.begun.keys()].map((wave) => this.drop(wave)));
-    await this.cleared();
+    await this.clear();
   }
 
   private async mergeAhead(wave: string): Promise<void> {
@@ -80,17 +78,11 @@ export class WaveMerges {
       const begun = this.begun.get(wave) ?? (await this.begin(wanted));
       const rest = restOf(begun, wanted);
       this.begun.set(wave, { ...begun, theirs: wanted.green.map(({ line_head }) => line_head) });
-      await this.warm(begun, wanted);
+      await warm(begun, wave);
       // Others may have reported while these were merged.
       if (rest.length === 0) return this.makeRoom();
       await begun.merging.take(rest.map(branchOf));
     }
-  }
-
-  /** All that the join would wait for and that does not depend on who is still at work. */
-  private async warm({ merging }: Begun, { wave, task }: Wanted): Promise<void> {
-    const store = await storeOf(this.parts, task);
-    await Promise.all([merging.warm(), preparePin(store, pinPlaceOf(wave))]);
   }
 
   /** Of Waves that were cancelled, or wait for their last child for long. */
@@ -107,25 +99,18 @@ export class WaveMerges {
 
   private async begin({ task, ours }: Wanted): Promise<Begun> {
     const limits = this.parts.gitLimits ?? {};
-    return { ours, merging: await openMerging(await storeOf(this.parts, task), { ours, limits }), theirs: [] };
+    const store = await storeOf(this.parts, task);
+    return { store, ours, merging: await openMerging(store, { ours, limits }), theirs: [] };
   }
 
   private async finish(begun: Begun, wanted: Wanted): Promise<MergedLine> {
-    try {
-      await begun.merging.take(restOf(begun, wanted).map(branchOf));
-      return await begun.merging.finish();
-    } finally {
-      this.leave(begun.merging);
-    }
-  }
-
-  /** Nobody waits for it but who wants nothing left. What could not be removed is swept (H31). */
-  private leave(merging: Merging): void {
-    const closing = merging
-      .close()
-      .catch(() => undefined)
-      .finally(() => this.closing.delete(closing));
-    this.closing.add(closing);
+    const { store, merging } = begun;
+    this.over.push(merging);
+    await merging.take(restOf(begun, wanted).map(branchOf));
+    const line = await merging.finish();
+    // On disk and held before a row names it, and with it the merges that it was made of (D20).
+    if (line.head !== wanted.ours) await pin(store, { ...pinPlaceOf(wanted.wave), commit: line.head });
+    return line;
   }
 
   /** Nothing where it waits for nobody, or where there is nothing to merge so far. */
@@ -151,6 +136,11 @@ function restOf({ ours, theirs }: Begun, wanted: Wanted): readonly SettledChild[
   const isOfThese = ours === wanted.ours && theirs.every((head, n) => head === wanted.green[n]?.line_head);
   if (!isOfThese) throw new Error('a Wave was merged ahead from other rows');
   return wanted.green.slice(theirs.length);
+}
+
+/** All that the join would wait for and that does not depend on who is still at work. */
+async function warm({ store, merging }: Begun, wave: string): Promise<void> {
+  await Promise.all([merging.warm(), preparePin(store, pinPlaceOf(wave))]);
 }
 
 function pinPlaceOf(wave: string): PinPlace {
