@@ -15,7 +15,7 @@ export interface GitLoop {
   runBoth(one: LoopCommand, other: LoopCommand): Promise<readonly [LoopAnswer, LoopAnswer]>;
   /** Talks to one git, once in the life of a loop. Nothing else runs until it is closed. */
   talkTo(args: readonly string[]): GitTalk;
-  /** Throws as `git`. */
+  /** Its folder goes with it: a shell removes it while we go on. Throws as `git`. */
   end(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export interface LoopAnswer {
 
 interface LoopCall {
   readonly gitDir: string;
-  /** Where its inputs may lie, and what relative paths in arguments stand against; who gave it removes it. */
+  /** Where its inputs may lie, and what relative paths in arguments stand against. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly limits?: Partial<GitLimits> | undefined;
@@ -91,7 +91,7 @@ export function openGitLoop({ gitDir, folder, env, limits }: LoopCall): GitLoop 
     },
     async end() {
       words.end();
-      stdin.end();
+      stdin.end('gone\n');
       await heard.stop();
       await ended();
     },

@@ -121,6 +121,7 @@ export async function gitToFile(
  * answer stand its exit code and three NULs. `timed` is for the time that one may take, `ended` throws as `git`. In place of the file
  *  words    git's stdin is `words`, until that ends; what it prints is not held back. One git in all
  *  beside   git runs while the next one does, without stdin and stdout; its answer comes behind that of the other
+ *  gone     no git: the folder goes with all that is in it, and the shell ends
  */
 export function startGitLoop(call: Omit<GitCall, 'input' | 'accept'>) {
   const group = { ...call, group: true, accept: 'any' } as const;
@@ -178,6 +179,7 @@ const atOnce = `now=; command -v stdbuf >/dev/null && now='stdbuf -o0';`;
 const runOne = `case $input in
   beside) git $args </dev/null >/dev/null 3<&- & beside=$!; continue;;
   words) $now git $args <&3;;
+  gone) here=$PWD; cd / && exec rm -rf -- "$here";;
   *) git $args <"$input" 3<&-;;
 esac`;
 const tell = `printf '%d\\000\\000\\000' $?`;

@@ -137,6 +137,7 @@ class Line implements Merging {
     try {
       await this.opened?.end();
     } finally {
+      // where there was no loop, or one that was ended by force
       await this.quarantine.remove();
     }
   }

@@ -9,6 +9,7 @@ import type { Oid } from './oid.js';
  */
 export class TreeProbe {
   private isReady = false;
+  private probes = 0;
 
   /** @param loop its GIT_INDEX_FILE is written */
   constructor(
@@ -17,18 +18,23 @@ export class TreeProbe {
     private readonly known: Oid,
   ) {}
 
-  /** Reads what is known: the index of each probe begins with it. */
+  /** Makes what each probe begins with: an index of what is known, and an empty folder. */
   async warm(): Promise<void> {
-    if (!this.isReady) this.isReady = hasPassed(await this.loop.run({ args: ['read-tree', this.known] }));
+    if (this.isReady) return;
+    this.probes += 1;
+    await mkdir(join(this.folder, this.place));
+    this.isReady = hasPassed(await this.loop.run({ args: ['read-tree', this.known] }));
   }
 
   /** The next to run: `hasPassed` says whether the tree could be checked out. */
   async command(tree: Oid): Promise<LoopCommand> {
     await this.warm();
     this.isReady = false;
-    const place = `probe-${tree}`;
-    await mkdir(join(this.folder, place), { recursive: true });
-    return { args: [`--work-tree=${place}`, 'read-tree', '-m', '-u', this.known, tree] };
+    return { args: [`--work-tree=${this.place}`, 'read-tree', '-m', '-u', this.known, tree] };
+  }
+
+  private get place(): string {
+    return `probe-${this.probes}`;
   }
 }
 
