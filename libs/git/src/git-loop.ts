@@ -13,7 +13,7 @@ export interface GitLoop {
   run(command: LoopCommand): Promise<LoopAnswer>;
   /** Two at once; the first has no input, and nothing that it prints is answered. Throws as `run`. */
   runBoth(one: LoopCommand, other: LoopCommand): Promise<readonly [LoopAnswer, LoopAnswer]>;
-  /** Talks to one git, once in the life of a loop. Nothing else runs until it is closed. */
+  /** Talks to one git, once in the life of a loop. Nothing else runs before it has ended. */
   talkTo(args: readonly string[]): GitTalk;
   /** Its folder goes with it: a shell removes it while we go on. Throws as `git`. */
   end(): Promise<void>;
@@ -101,6 +101,7 @@ export function openGitLoop({ gitDir, folder, env, limits }: LoopCall): GitLoop 
 /** What a loop prints, cut into answers. */
 class Heard {
   private said = Buffer.alloc(0);
+  private turn: Promise<unknown> = Promise.resolve();
   private readonly chunks: AsyncIterator<Uint8Array>;
 
   constructor(
@@ -111,8 +112,14 @@ class Heard {
     this.chunks = stdout[Symbol.asyncIterator]();
   }
 
-  /** All that one git has printed, and how it ended. */
-  async answer(): Promise<LoopAnswer> {
+  /** All that one git has printed, and how it ended. Answers come in the order in which they are asked for. */
+  answer(): Promise<LoopAnswer> {
+    const answer = this.turn.then(() => this.next());
+    this.turn = answer.catch(() => undefined);
+    return answer;
+  }
+
+  private async next(): Promise<LoopAnswer> {
     for (let from = 0; ; ) {
       const end = this.said.indexOf(ending, from);
       if (end >= 0) return this.take(end);

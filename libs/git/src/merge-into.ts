@@ -126,9 +126,14 @@ class Line implements Merging {
   }
 
   async finish(): Promise<MergedLine> {
-    await this.stopTalking();
+    const talk = await this.talk;
+    this.talk = Promise.resolve(undefined);
+    // How it ended is the first of the answers that follow.
+    const ended = talk?.close();
+    ended?.catch(() => undefined);
     // The last tree holds all of them and says the same of each: only where it can not be checked out, each is probed.
     if (this.head !== this.into.ours && !(await this.probeAndPack())) await this.takeAllAnew();
+    await ended;
     if (this.head !== this.into.ours) await this.admit();
     return { head: this.head, merges: this.merges };
   }

@@ -183,10 +183,12 @@ async function syncPacks(folder: string): Promise<void> {
 
 async function admitPacks(from: string, to: string): Promise<void> {
   // a pack is seen by its .idx, so that goes last
-  const last = (name: string): number => (name.endsWith('.idx') ? 1 : 0);
+  const isIndex = (name: string): boolean => name.endsWith('.idx');
   const names = await packFiles(from);
   await mkdir(to, { recursive: true });
-  for (const name of names.toSorted((a, b) => last(a) - last(b))) await rename(join(from, name), join(to, name));
+  const move = (name: string) => rename(join(from, name), join(to, name));
+  await Promise.all(names.filter((name) => !isIndex(name)).map(move));
+  await Promise.all(names.filter(isIndex).map(move));
   await Promise.all([to, join(to, '..')].map(syncToDisk));
 }
 
