@@ -134,6 +134,8 @@ describe('a session with an agent that speaks ACP', () => {
     expect(session.ref).toBe('s1');
     expect(heard().flatMap(({ method }) => method ?? [])).toEqual(['initialize', 'session/new', 'session/prompt']);
     expect(heard()[0].params.clientCapabilities).toMatchObject({ fs: { writeTextFile: false }, terminal: false });
+    // The turn may be over before the agent has read it.
+    await waitUntil(() => heard().some(({ id }) => id === 'q'), { what: 'the answer to be heard' });
     expect(heard().find(({ id }) => id === 'q')).toMatchObject({ error: { code: -32_601 } });
     expect(heard()[2].params.prompt).toMatchObject([{ text: 'Be kind.' }, { text: 'work' }]);
   });
