@@ -202,18 +202,23 @@ function watchGroup(pid: number | undefined, call: GitCall) {
     how ??= why;
     if (pid !== undefined) endGroup(pid);
   };
-  let timer: NodeJS.Timeout | undefined;
+  const timers = new Set<NodeJS.Timeout>();
+  const stopTimer = (timer: NodeJS.Timeout): void => {
+    clearTimeout(timer);
+    timers.delete(timer);
+  };
   const cancel = end('isCanceled');
   call.signal?.addEventListener('abort', cancel);
   if (call.signal?.aborted === true) cancel();
   return {
-    /** From now on, until it stops or what it answers is called. */
+    /** From now on, until it stops or what it answers is called; for several at once, each by itself. */
     time() {
-      timer = setTimeout(end('timedOut'), gitLimits(call.limits).gitSeconds * 1000);
-      return () => clearTimeout(timer);
+      const timer = setTimeout(end('timedOut'), gitLimits(call.limits).gitSeconds * 1000);
+      timers.add(timer);
+      return () => stopTimer(timer);
     },
     stop() {
-      clearTimeout(timer);
+      for (const timer of timers) stopTimer(timer);
       call.signal?.removeEventListener('abort', cancel);
       // a helper that outlived its git
       if (pid !== undefined) endGroup(pid);

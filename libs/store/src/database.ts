@@ -268,6 +268,8 @@ export function openDatabase({
     application_name: applicationName,
     pipeline: true,
     idleTimeoutMillis: idleMs,
+    // Nor does it keep a process from ending.
+    allowExitOnIdle: true,
     // One plan per statement, for any values: the values would have hundreds of plans made, and those for long arrays read the
     // whole of a table that is small at that moment, and go on to when it is large.
     options: '-c plan_cache_mode=force_generic_plan',

@@ -104,13 +104,22 @@ export class WaveMerges {
   }
 
   private async finish(begun: Begun, wanted: Wanted): Promise<MergedLine> {
-    const { store, merging } = begun;
-    this.over.push(merging);
-    await merging.take(restOf(begun, wanted).map(branchOf));
-    const line = await merging.finish();
+    const { store } = begun;
+    const line = await this.finishMerging(begun, wanted);
     // On disk and held before a row names it, and with it the merges that it was made of (D20).
     if (line.head !== wanted.ours) await pin(store, { ...pinPlaceOf(wanted.wave), commit: line.head });
     return line;
+  }
+
+  /** Not over before: another join clears up meanwhile. */
+  private async finishMerging(begun: Begun, wanted: Wanted): Promise<MergedLine> {
+    const { merging } = begun;
+    try {
+      await merging.take(restOf(begun, wanted).map(branchOf));
+      return await merging.finish();
+    } finally {
+      this.over.push(merging);
+    }
   }
 
   /** Nothing where it waits for nobody, or where there is nothing to merge so far. */
