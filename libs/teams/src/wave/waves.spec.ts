@@ -174,6 +174,14 @@ describe('a Wave', () => {
     expect(result?.files_changed.map(({ path }) => path).sort()).toEqual(['a.txt', 'b.txt']);
   });
 
+  it('D21 is joined beside others: one that is over clears up after itself alone', async () => {
+    const [short, long] = [await aWave(['a'], 'duo'), await aWave(['a', 'b', 'c'])];
+    for (const name of ['a', 'b', 'c']) await long.north.handOver(long.of(name), green, { [`${name}.txt`]: name });
+    await short.north.handOver(short.of('a'), green, { 'a.txt': 'a' });
+    const joined = await farm.teams.sweeps.joinWaves();
+    expect(joined).toEqual(expect.arrayContaining([short.task, long.task]));
+  });
+
   it('I13 tells the reports in the order of the request, whoever was first', async () => {
     const { task, north, of } = await aWave(['c', 'a', 'b']);
     for (const name of ['b', 'a', 'c']) await north.handOver(of(name), { ...green, summary: `From ${name}` });
