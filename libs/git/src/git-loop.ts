@@ -42,7 +42,7 @@ export interface LoopAnswer {
 
 interface LoopCall {
   readonly gitDir: string;
-  /** Where its inputs may lie, and what relative paths in arguments stand against. */
+  /** Where its inputs may lie, and what relative paths in arguments stand against. Goes at the end. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly limits?: Partial<GitLimits> | undefined;

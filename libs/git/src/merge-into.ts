@@ -87,8 +87,8 @@ export async function openMerging(store: ObjectStore, into: Into): Promise<Mergi
 class Line implements Merging {
   private head: Oid;
   private opened: GitLoop | undefined;
-  private talk: Promise<MergeTalk | undefined> | undefined;
   private probe: TreeProbe | undefined;
+  private talk: MergeTalk | undefined;
   /** Commits that are there; of some their trees are known. */
   private readonly there = new Set<Oid>();
   private readonly trees = new Map<Oid, Oid>();
@@ -112,11 +112,12 @@ class Line implements Merging {
   }
 
   async warm(): Promise<void> {
-    if (this.talk !== undefined) return;
-    this.probe = new TreeProbe(this.loop, this.quarantine.folder, this.into.ours);
+    if (this.probe !== undefined) return;
+    const { ours } = this.into;
+    this.probe = new TreeProbe(this.loop, this.quarantine.folder, ours);
     await this.probe.warm();
-    this.talk = this.openTalk();
-    await this.talk;
+    this.talk = await openMergeTalk(this.loop, ours);
+    if (this.talk) this.know(ours, this.talk.tree);
   }
 
   async take(branches: readonly Branch[]): Promise<void> {
@@ -126,11 +127,9 @@ class Line implements Merging {
   }
 
   async finish(): Promise<MergedLine> {
-    const talk = await this.talk;
-    this.talk = Promise.resolve(undefined);
-    // How it ended is the first of the answers that follow.
-    const ended = talk?.close();
-    ended?.catch(() => undefined);
+    // Its end is the first of the answers that follow, and awaited with them.
+    const ended = this.stopTalking();
+    ended.catch(() => undefined);
     // The last tree holds all of them and says the same of each: only where it can not be checked out, each is probed.
     if (this.head !== this.into.ours && !(await this.probeAndPack())) await this.takeAllAnew();
     await ended;
@@ -147,17 +146,10 @@ class Line implements Merging {
     }
   }
 
-  private async openTalk(): Promise<MergeTalk | undefined> {
-    const { ours } = this.into;
-    const talk = await openMergeTalk(this.loop, ours);
-    if (talk) this.know(ours, talk.tree);
-    return talk;
-  }
-
   /** No other git runs before that. */
   private async stopTalking(): Promise<void> {
-    const talk = await this.talk;
-    this.talk = Promise.resolve(undefined);
+    const { talk } = this;
+    this.talk = undefined;
     await talk?.close();
   }
 
@@ -195,7 +187,7 @@ class Line implements Merging {
     const merge = (await this.mergeByTalk(theirs)) ?? (await this.mergeAlone(theirs));
     if ('outcome' in merge) return merge;
     this.there.add(theirs);
-    if (merge.conflicts.length > 0) return { outcome: 'conflict', files: merge.conflicts };
+    if (merge.conflicts !== undefined) return { outcome: 'conflict', files: merge.conflicts };
     if (merge.tree === this.trees.get(this.head)) return await this.bringsNothing(branch);
     const commit = await this.commit(merge.tree, branch);
     if (how === 'probed' && !(await this.passes(commit)))
@@ -206,7 +198,7 @@ class Line implements Merging {
 
   private async mergeByTalk(theirs: Oid): Promise<MergedTrees | undefined> {
     await this.warm();
-    const merge = await (await this.talk)?.merge(this.head, theirs);
+    const merge = await this.talk?.merge(this.head, theirs);
     if (merge === undefined) await this.stopTalking();
     return merge;
   }
@@ -219,8 +211,8 @@ class Line implements Merging {
     const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', this.head, theirs];
     const { exitCode, stdout } = await this.loop.run({ args });
     const [tree = '', ...files] = stdout.toString().split('\0');
-    const conflicts = exitCode === 1 ? [...new Set(files.filter((file) => file !== ''))] : [];
-    if ((exitCode === 0 || conflicts.length > 0) && isOid(tree)) return { tree, conflicts };
+    if (exitCode === 1) return { outcome: 'conflict', files: [...new Set(files.filter((file) => file !== ''))] };
+    if (exitCode === 0 && isOid(tree)) return { tree, conflicts: undefined };
     const related = await this.loop.run({ args: ['merge-base', this.head, theirs] });
     return { outcome: 'error', reason: related.exitCode === 1 ? strangers : 'git could not merge the two commits.' };
   }

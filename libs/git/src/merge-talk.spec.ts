@@ -32,12 +32,14 @@ const loopThat = (answers: readonly string[]) => {
 };
 const tree = 'a'.repeat(40);
 
-it('is whole with the last NUL: files of a conflict are each named once', async () => {
+it('is whole with the last NUL: files of a conflict are each named once, and a conflict without files is none the less one', async () => {
   const clean = `1\0${tree}\0\0`;
-  const talk = await openMergeTalk(loopThat([clean, clean, `0\0${tree}\0a b\0c\0a b\0\0`, `0\0${tree}\0a\0`]), tree);
+  const conflict = `0\0${tree}\0a b\0c\0a b\0\0`;
+  const talk = await openMergeTalk(loopThat([clean, clean, conflict, `0\0${tree}\0\0`, `0\0${tree}\0a\0`]), tree);
   expect(talk?.tree).toBe(tree);
-  expect(await talk?.merge(tree, tree)).toEqual({ tree, conflicts: [] });
+  expect(await talk?.merge(tree, tree)).toEqual({ tree, conflicts: undefined });
   expect(await talk?.merge(tree, tree)).toEqual({ tree, conflicts: ['a b', 'c'] });
+  expect(await talk?.merge(tree, tree)).toEqual({ tree, conflicts: [] });
   expect(await talk?.merge(tree, tree)).toBeUndefined();
 });
 

@@ -4,8 +4,8 @@ import { isOid, type Oid } from './oid.js';
 /** What two commits come to. */
 export interface MergedTrees {
   readonly tree: Oid;
-  /** That both have changed, and not alike. */
-  readonly conflicts: readonly string[];
+  /** Where it is no clean merge: files that both have changed, and not alike. None, where they are at odds about something else. */
+  readonly conflicts: readonly string[] | undefined;
 }
 
 /** One git that merges pair after pair: to start one for each takes longer than what it does. */
@@ -48,6 +48,6 @@ function read(said: Buffer): MergedTrees | undefined {
   const [how, tree = '', ...rest] = said.toString().split('\0');
   const isWhole = rest.at(-1) === '' && rest.at(-2) === '';
   if (!isWhole || !isOid(tree)) return undefined;
-  if (how === '1') return { tree, conflicts: [] };
+  if (how === '1') return { tree, conflicts: undefined };
   return how === '0' ? { tree, conflicts: [...new Set(rest.slice(0, -2))] } : undefined;
 }
