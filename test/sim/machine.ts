@@ -154,8 +154,6 @@ export class Machine {
   }
 
   private requireSame(first: readonly LeasedJob[], second: readonly LeasedJob[]): void {
-    // A job whose deadline is over may be leased before a sweep ends it: that lease is over, and is not given again.
-    if (first.some(({ lease_ms }) => lease_ms <= 0)) return;
     this.world.tally.count('asked of calls', 'H7');
     const named = (jobs: readonly LeasedJob[]) =>
       jobs.map(({ id, epoch, lease_id, continues }) => ({ id, epoch, lease_id, continues }));

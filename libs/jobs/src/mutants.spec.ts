@@ -204,6 +204,15 @@ const notGiven: readonly [string, RegExp, (farm: QueueFarm, worker: World['worke
     },
   ],
   [
+    'the deadline',
+    /j\.deadline is null/g,
+    async (on, worker) => {
+      await on.submit({ deadline_ms: 1000 });
+      await on.time.pass(1000);
+      return worker('north');
+    },
+  ],
+  [
     'the exclusion',
     /not \$\d+ = any\(j\.excluded\)/g,
     async (on, worker) => {

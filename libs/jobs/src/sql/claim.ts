@@ -50,10 +50,14 @@ const tryClaimer = statement<{ readonly mine: boolean }>(
 /** Leases that the claimer holds. */
 const held = `(select count(*) from job where holder = $worker and state = 'leased')`;
 
-/** What a claimer may take of a class, by its place in the queue: \`awaits_lane\`: its scope has all its lanes at work already. */
+/**
+ * What a claimer may take of a class, by its place in the queue.
+ *  awaits_lane  its scope has all its lanes at work already
+ *  deadline     no lease passes it: until a sweep ends the job, there is only one that is over
+ */
 const claimableAt = (now: string) => `
   j.state = 'queued' and not j.awaits_lane and j.available_at <= ${now} and not $worker = any(j.excluded)
-  and (j.prefer is null or j.prefer = $worker or j.prefer_until <= ${now})`;
+  and (j.deadline is null or j.deadline > ${now}) and (j.prefer is null or j.prefer = $worker or j.prefer_until <= ${now})`;
 const claimable = claimableAt('(select farm_now())');
 
 /**
