@@ -5,6 +5,7 @@ import { inflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { limits } from '#contracts';
 import { openStore, readFileAt } from '#git';
+import { inTurn } from '../../../../test/support/in-turn.js';
 import { plainGit } from '../../../../test/support/repositories.js';
 import { aTeamFarm, leaseTime, type TeamFarm } from '../../../../test/support/team-farm.js';
 
@@ -172,6 +173,19 @@ describe('a Wave', () => {
     await north.handOver(await north.begin(), green);
     const { result } = await farm.view(task);
     expect(result?.files_changed.map(({ path }) => path).sort()).toEqual(['a.txt', 'b.txt']);
+  });
+
+  it('D8 stays open where its Task is paused before the join is written, and is joined after Resume', async () => {
+    const { task, north, of } = await aWave(['a'], 'duo');
+    await north.handOver(of('a'), green, { 'a.txt': 'a' });
+    const waves = () => rows<{ status: string }>(`select status from wave where task = '${task}'`);
+    const pause = () => farm.control(task, 'pause');
+    const [, join] = await inTurn(farm, task, pause, () => farm.teams.sweeps.joinWaves());
+    expect(join).toMatchObject({ status: 'fulfilled', value: expect.not.arrayContaining([task]) });
+    expect(await waves()).toEqual([{ status: 'open' }]);
+    await farm.control(task, 'resume');
+    expect(await farm.teams.sweeps.joinWaves()).toContain(task);
+    expect(await waves()).toEqual([{ status: 'settled' }]);
   });
 
   it('D21 is joined beside others: one that is over clears up after itself alone', async () => {
