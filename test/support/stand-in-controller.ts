@@ -366,7 +366,7 @@ export class StandInController {
   private async claimed(input: ClaimInput, boot: string, response: ServerResponse): Promise<unknown> {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    const over = AbortSignal.any([gone.signal, AbortSignal.timeout(input.wait_seconds * 1_000)]);
+    const over = AbortSignal.any([gone.signal, AbortSignal.timeout(Math.ceil(input.wait_seconds * 1_000))]);
     for (;;) {
       const jobs = gone.signal.aborted ? [] : this.claim(input, boot);
       if (jobs.length > 0 || over.aborted) return { jobs };

@@ -332,13 +332,13 @@ export async function aTeamFarm({ gitLimits, outputLimits, sources, ...draws }: 
   const rings: string[] = [];
   const troubles: unknown[] = [];
   const machines: Machine[] = [];
-  const hearers = new Map<string, Set<() => void>>();
+  const hearers = new Map<string, Set<(subject: string) => void>>();
   const bell = {
     ring(subject: string) {
       rings.push(subject);
-      for (const hear of hearers.get(subject) ?? []) hear();
+      for (const hear of hearers.get(subject) ?? []) hear(subject);
     },
-    listen(subject: string, hear: () => void) {
+    listen(subject: string, hear: (subject: string) => void) {
       hearers.set(subject, (hearers.get(subject) ?? new Set()).add(hear));
       return () => void hearers.get(subject)?.delete(hear);
     },

@@ -7,7 +7,6 @@ import { Regain } from './claim/regain.js';
 import { TokenTrace } from './claim/token-trace.js';
 import type { Farm, TokenSource } from './controller/farm.js';
 import type { EventLines } from './event-lines.js';
-import type { BellEar } from './identity/bell-ear.js';
 import type { EnrolledIdentity } from './identity/identity-file.js';
 import type { Log } from './log.js';
 import { MachineReport } from './machine-report.js';
@@ -35,7 +34,6 @@ interface WorkerNeeds {
   readonly home: WorkerHome;
   readonly farm: Farm;
   readonly tokens: TokenSource;
-  readonly ear: BellEar;
   readonly workspaces: Workspaces;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly accounts: Accounts;
@@ -115,7 +113,6 @@ export class FarmWorker {
       regain: this.regain,
       freeSlots: () => (this.disk.short === undefined ? this.slots - this.runs.size - this.heldSlots : 0),
       accept,
-      hears: () => needs.ear.connected,
       log,
     });
   }

@@ -64,7 +64,6 @@ async function main(): Promise<void> {
     home,
     farm,
     tokens,
-    ear,
     workspaces: await Workspaces.open({ home, allowed: settings.isolation, log }),
     providers,
     accounts: await Accounts.open({

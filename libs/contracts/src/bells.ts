@@ -1,9 +1,19 @@
+const workers = 'bell.worker.';
+
 /** Subjects of the bell: "look again", never content (H25). */
 export const bells = {
-  worker: (workerId: string): string => `bell.worker.${workerId}`,
+  worker: (workerId: string): string => `${workers}${workerId}`,
+  /** Those of all workers, to listen to. */
+  workers: `${workers}*`,
   task: (taskId: string): string => `bell.task.${taskId}`,
   controllers: 'bell.controllers',
 } as const;
+
+/** Whose bell it is; nothing for any other subject, and for those of all workers. */
+export function workerOfBell(subject: string): string | undefined {
+  const id = subject.startsWith(workers) ? subject.slice(workers.length) : '*';
+  return id === '*' ? undefined : id;
+}
 
 /** Roads for bytes, beside the operations. `:job`, `:epoch`, … are path parameters. */
 export const objectPaths = {

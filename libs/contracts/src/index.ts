@@ -17,7 +17,7 @@ export {
 } from './agents.js';
 export { ApprovalState, ApprovalView, approvalDecide, approvalList } from './approvals.js';
 export { AuditFault, auditList, auditVerify } from './audit.js';
-export { bells, objectPaths } from './bells.js';
+export { bells, objectPaths, workerOfBell } from './bells.js';
 export { canonicalJson } from './canonical-json.js';
 export { closedAddress } from './closed-addresses.js';
 export {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { workerOfBell } from '#contracts';
 import type { LiveWorker } from '#gate';
 import type { Ring } from '#jobs';
 import type { Bell } from '#store';
@@ -49,11 +50,8 @@ async function aFarm(live: readonly LiveWorker[]) {
     ringer,
     claims,
     /** Workers that were rung since the last look. */
-    workers: () =>
-      rung
-        .splice(0)
-        .filter((subject) => subject.startsWith('bell.worker.'))
-        .map((subject) => subject.slice(12)),
+    workers: () => rung.splice(0).flatMap((subject) => workerOfBell(subject) ?? []),
+    subjects: () => rung.splice(0),
     pass: (ms: number) => {
       now += ms;
     },
@@ -100,6 +98,18 @@ describe('a ring', () => {
     farm.pass(5_000);
     await farm.ringer.sweep();
     expect(farm.workers()).toEqual([]);
+  });
+
+  it('D14 goes to claims that wait on other controllers where nobody known has room, else after a second', async () => {
+    const farm = await aFarm([aLiveWorker('w_a', { slots: 1 })]);
+    farm.ringer.ring(aJob('1'));
+    expect(farm.subjects()).toEqual(['bell.worker.w_a']);
+    farm.ringer.ring(aJob('2'));
+    expect(farm.subjects()).toEqual(['bell.controllers']);
+    farm.ringer.settled('2');
+    farm.pass(1_000);
+    await farm.ringer.sweep();
+    expect(farm.subjects()).toEqual(['bell.worker.w_a', 'bell.controllers']);
   });
 
   it('D15 goes to the warm worker first', async () => {

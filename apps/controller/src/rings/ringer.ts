@@ -56,12 +56,9 @@ export class Ringer {
     this.ringAllAfter(job, limits.ringAllAfterMs);
     if (claims.wakeOne(job)) return;
     const chosen = this.choose(job);
-    if (chosen !== undefined) {
-      this.rung.set(chosen, (this.rung.get(chosen) ?? 0) + 1);
-      bell.ring(bells.worker(chosen));
-    }
-    // Claims that wait on other controllers.
-    bell.ring(bells.controllers);
+    if (chosen !== undefined) this.rung.set(chosen, (this.rung.get(chosen) ?? 0) + 1);
+    // Claims of whom no row tells may wait on other controllers.
+    bell.ring(chosen === undefined ? bells.controllers : bells.worker(chosen));
   }
 
   /** Somebody has it: no second round. */
@@ -81,7 +78,9 @@ export class Ringer {
       for (const worker of this.live) if (hasRoom(worker, 0) && fits(worker, job)) workers.add(worker.id);
     }
     for (const id of workers) this.options.bell.ring(bells.worker(id));
-    if (due.length > 0) this.options.claims.wakeAll();
+    if (due.length === 0) return;
+    this.options.claims.wakeAll();
+    this.options.bell.ring(bells.controllers);
   }
 
   private ringAllAfter(job: Ring, ms: number): void {

@@ -32,6 +32,23 @@ it('waits for the next ring when nothing rang since its look, or for others only
   await waiting;
 });
 
+it('D14 wakes the claims of the machine that another controller chose and of no other', async () => {
+  const claims = new WaitingClaims();
+  const { signal } = new AbortController();
+  const other = { ...worker, worker: 'w_2' };
+  const waits = [claims.wait(worker, long, signal), claims.wait(worker, long, signal)];
+  const othersWait = claims.wait(other, long, signal);
+  claims.wakeWorker('w_1');
+  await Promise.all(waits);
+  expect(claims.size).toBe(1);
+  // rang between its look and its wait
+  claims.look(worker, signal);
+  claims.wakeWorker('w_1');
+  await claims.wait(worker, long, signal);
+  claims.close();
+  await othersWait;
+});
+
 describe('a job that is offered', () => {
   let claims: WaitingClaims;
   beforeEach(() => {

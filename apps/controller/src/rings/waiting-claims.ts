@@ -29,18 +29,18 @@ interface Waiting {
 }
 
 interface Rung {
-  readonly inPool: number;
+  readonly forIt: number;
   readonly forAll: number;
 }
 
-/** Rings of other controllers say nothing of what they are for: so many of them wake everybody once. */
+/** Some rings of other controllers say nothing of whom they are for: so many of them wake everybody once. */
 const wakeAllMs = 20;
 
 /** Claims that wait on this controller for work (`wait_seconds`), outside any transaction. */
 export class WaitingClaims {
   private readonly waiting = new Set<Waiting>();
-  /** Rings that found nobody waiting, by pool; and those that were for all. */
-  private readonly unheard = new Map<string, number>();
+  /** Rings that found nobody waiting, by pool and by worker; and those that were for all. */
+  private readonly unheard = { pool: new Map<string, number>(), worker: new Map<string, number>() };
   private rungForAll = 0;
   /** What had rung when a call looked last, by its signal. */
   private readonly looks = new WeakMap<AbortSignal, Rung>();
@@ -53,8 +53,8 @@ export class WaitingClaims {
   }
 
   /** Before each look: a ring that comes between it and the wait is heard by the wait. */
-  look({ pool }: Pick<Waiter, 'pool'>, signal: AbortSignal): void {
-    this.looks.set(signal, { inPool: this.unheard.get(pool) ?? 0, forAll: this.rungForAll });
+  look(waiter: Pick<Waiter, 'pool' | 'worker'>, signal: AbortSignal): void {
+    this.looks.set(signal, { forIt: this.unheardOf(waiter), forAll: this.rungForAll });
   }
 
   /** Until there may be work or `take` got some, the time is over, or the caller has gone. */
@@ -74,7 +74,7 @@ export class WaitingClaims {
       this.waiting.add(entry);
       signal.addEventListener('abort', done, { once: true });
       const seen = this.looks.get(signal);
-      const missedOne = seen !== undefined && seen.inPool !== (this.unheard.get(waiter.pool) ?? 0);
+      const missedOne = seen !== undefined && seen.forIt !== this.unheardOf(waiter);
       if (signal.aborted || this.closed || missedOne) done();
       else if (seen !== undefined && seen.forAll !== this.rungForAll) this.wakeWaiting();
     });
@@ -100,8 +100,19 @@ export class WaitingClaims {
   wakeOne(wanted: Wanted): boolean {
     const chosen = this.choose(wanted);
     chosen?.wake();
-    if (!chosen) this.unheard.set(wanted.pool, (this.unheard.get(wanted.pool) ?? 0) + 1);
+    if (!chosen) count(this.unheard.pool, wanted.pool);
     return chosen !== undefined;
+  }
+
+  /** Another controller chose it, because it has room and fits. */
+  wakeWorker(id: string): void {
+    const its = [...this.waiting].filter(({ waiter }) => waiter.worker === id);
+    if (its.length === 0) count(this.unheard.worker, id);
+    for (const { wake } of its) wake();
+  }
+
+  private unheardOf({ pool, worker }: Pick<Waiter, 'pool' | 'worker'>): number {
+    return (this.unheard.pool.get(pool) ?? 0) + (this.unheard.worker.get(worker) ?? 0);
   }
 
   private choose(wanted: Wanted): Waiting | undefined {
@@ -138,6 +149,10 @@ export class WaitingClaims {
     this.wokenAt = performance.now();
     for (const { wake } of [...this.waiting]) wake();
   }
+}
+
+function count(rings: Map<string, number>, whose: string): void {
+  rings.set(whose, (rings.get(whose) ?? 0) + 1);
 }
 
 /** Pool, labels by containment (H26), the account that the job runs on, and kinds where they are named (A12.11). */

@@ -11,13 +11,12 @@ interface LoopNeeds {
   readonly regain: Regain;
   readonly freeSlots: () => number;
   readonly accept: (job: LeasedJob, sentAt: Instant) => void;
-  /** A ring would be heard. */
-  readonly hears: () => boolean;
   readonly log: Log;
 }
 
 /**
- * Waits for a ring or 5 s with jitter, then looks (H18). While no ring can be heard, the controller holds the claim open instead.
+ * Holds a claim open at the controller, which gives it what comes, and asks anew after 5 s with jitter, whatever rang (H18). One job
+ * at a time, as others may have room for the next.
  */
 export class ClaimLoop {
   /** The farm gives this worker nothing: asking less is enough. */
@@ -25,6 +24,7 @@ export class ClaimLoop {
   private readonly claims: Claims;
   private readonly rest = new Wakeable();
   private readonly stopping = new AbortController();
+  private asking = new AbortController();
   private loop: Promise<void> | undefined;
   private unanswered = 0;
 
@@ -36,8 +36,9 @@ export class ClaimLoop {
     this.loop ??= this.run();
   }
 
-  /** A ring, or a slot became free: look again. */
+  /** A ring, or what it may claim has changed: look again. An open claim without room is taken back, and repeated when there is. */
   look(): void {
+    if (!this.hasRoom) this.asking.abort();
     this.rest.wake();
   }
 
@@ -56,20 +57,24 @@ export class ClaimLoop {
       // an answer that was lost may have held a lease: ask for it while that is fresh (H7)
       this.unanswered = took === 'unanswered' ? this.unanswered + 1 : 0;
       const most = took === 'unanswered' ? Math.min(limits.pollMs, 1_000 * this.unanswered) : limits.pollMs;
-      await this.rest.sleep(most * (0.9 + Math.random() * 0.2));
+      await this.rest.sleep(jittered(most));
     }
   }
 
+  private get hasRoom(): boolean {
+    return this.needs.freeSlots() > 0 && !this.needs.regain.isBusy && !this.paused;
+  }
+
   /** `took`: it is worth looking again at once. */
-  private async once(signal: AbortSignal): Promise<'took' | 'nothing' | 'unanswered'> {
-    const { regain, freeSlots, accept, hears, log } = this.needs;
-    const free = freeSlots();
-    if (free <= 0 || regain.isBusy || this.paused) return 'nothing';
-    const wait = hears() ? 0 : limits.claimWaitSeconds;
+  private async once(stopping: AbortSignal): Promise<'took' | 'nothing' | 'unanswered'> {
+    if (!this.hasRoom) return 'nothing';
+    const { accept, log } = this.needs;
+    this.asking = new AbortController();
+    const signal = AbortSignal.any([stopping, this.asking.signal]);
     const since = machineClock.now();
     try {
-      const { jobs, sentAt } = await this.claims.ask(free, wait, [], signal);
-      if (signal.aborted) return 'nothing';
+      const { jobs, sentAt } = await this.claims.ask(1, jittered(limits.pollMs) / 1_000, [], signal);
+      if (stopping.aborted) return 'nothing';
       for (const job of jobs) accept(job, sentAt);
       // an empty answer that came at once was no waiting
       return jobs.length > 0 || machineClock.now() - since > 1_000 ? 'took' : 'nothing';
@@ -78,4 +83,8 @@ export class ClaimLoop {
       return 'unanswered';
     }
   }
+}
+
+function jittered(ms: number): number {
+  return ms * (0.9 + Math.random() * 0.2);
 }

@@ -52,7 +52,7 @@ export class Claims {
     try {
       const { jobs } = await this.farm.call(jobClaim, input satisfies ClaimInput, {
         dispatcher: this.farm.connections.waits,
-        timeoutMs: input.wait_seconds * 1_000 + 10_000,
+        timeoutMs: Math.ceil(input.wait_seconds * 1_000) + 10_000,
         ...(signal === undefined ? {} : { signal }),
       });
       this.open = undefined;

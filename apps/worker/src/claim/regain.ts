@@ -23,8 +23,8 @@ export class Regain {
   constructor(
     farm: Farm,
     private readonly accept: (job: LeasedJob, sentAt: Instant) => void,
-    /** Nothing is to be regained any more: other work may be claimed. */
-    private readonly onSettled: () => void,
+    /** Something is to be regained, or nothing any more: other work may be claimed then only. */
+    private readonly onChange: () => void,
     private readonly log: Log,
   ) {
     this.claims = new Claims(farm);
@@ -36,6 +36,7 @@ export class Regain {
 
   add(lease: HeldLease): void {
     if (!this.stale.has(lease)) this.stale.set(lease, 0);
+    this.onChange();
     this.rest.wake();
     this.start();
   }
@@ -45,7 +46,7 @@ export class Regain {
       this.running = undefined;
       // one that came just after the last look
       if (this.isBusy) this.start();
-      else this.onSettled();
+      else this.onChange();
     });
   }
 

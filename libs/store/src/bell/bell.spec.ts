@@ -20,6 +20,22 @@ describe('the bell', () => {
     await Promise.all([ringer.close(), hearer.close()]);
   });
 
+  it('tells whose bell rang to those that listen to all of a kind', async () => {
+    const nats = await aNats();
+    const bell = openBell({ url: nats.url, creds: nats.controllerCreds });
+    const heard = new Set<string>();
+    bell.listen('bell.worker.*', (subject) => heard.add(subject));
+    await waitUntil(() => bell.connected);
+    await waitUntil(() => {
+      bell.ring('bell.controllers');
+      bell.ring('bell.worker.w_1');
+      bell.ring('bell.worker.w_2');
+      return heard.size === 2;
+    });
+    expect([...heard].sort()).toEqual(['bell.worker.w_1', 'bell.worker.w_2']);
+    await bell.close();
+  });
+
   it('never throws while NATS is away and rings once when it is back: what was missed is looked for', async () => {
     const nats = await aNats();
     const bell = openBell({ url: nats.url, creds: nats.controllerCreds });
@@ -27,6 +43,8 @@ describe('the bell', () => {
     bell.listen('bell.controllers', () => {
       heard += 1;
     });
+    const all: string[] = [];
+    bell.listen('bell.worker.*', (subject) => all.push(subject));
     await waitUntil(() => bell.connected);
     await nats.kill();
     await waitUntil(() => !bell.connected);
@@ -34,6 +52,7 @@ describe('the bell', () => {
     expect(heard).toBe(0);
     await nats.again();
     await waitUntil(() => bell.connected && heard > 0);
+    expect(all).toEqual(['bell.worker.*']);
     await bell.close();
   });
 

@@ -6,11 +6,16 @@ import { connect, credsAuthenticator, type NatsConnection, type Subscription } f
  */
 export interface Bell {
   ring(subject: string): void;
-  /** Calls `hear` for each ring on the subject, for as long as the bell lives. */
-  listen(subject: string, hear: () => void): () => void;
+  /**
+   * Calls `hear` with the subject of each ring, for as long as the bell lives. `*` stands for any part of one; where rings may have
+   * been missed `hear` is called with what it listens to.
+   */
+  listen(subject: string, hear: Hear): () => void;
   readonly connected: boolean;
   close(): Promise<void>;
 }
+
+type Hear = (subject: string) => void;
 
 /** Before the first connection and after a refusal: the next try. */
 const retryMs = 1_000;
@@ -39,7 +44,7 @@ export const silentBell: Bell = {
 };
 
 class NatsBell implements Bell {
-  private readonly hearers = new Map<string, Set<() => void>>();
+  private readonly hearers = new Map<string, Set<Hear>>();
   private readonly subscriptions = new Map<string, Subscription>();
   private connection: NatsConnection | undefined;
   private up = false;
@@ -63,7 +68,7 @@ class NatsBell implements Bell {
     }
   }
 
-  listen(subject: string, hear: () => void): () => void {
+  listen(subject: string, hear: Hear): () => void {
     const hearers = this.hearers.get(subject) ?? new Set();
     this.hearers.set(subject, hearers.add(hear));
     this.subscribe(subject);
@@ -113,7 +118,7 @@ class NatsBell implements Bell {
       if (status.type === 'disconnect') this.change(false);
       if (status.type === 'reconnect') {
         this.change(true);
-        for (const hearers of this.hearers.values()) for (const hear of hearers) hear();
+        for (const [subject, hearers] of this.hearers) for (const hear of hearers) hear(subject);
       }
     }
     this.change(false);
@@ -131,9 +136,9 @@ class NatsBell implements Bell {
   private subscribe(subject: string): void {
     if (!this.connection || this.subscriptions.has(subject)) return;
     const subscription = this.connection.subscribe(subject, {
-      callback: (error) => {
+      callback: (error, ring) => {
         if (error) return;
-        for (const hear of this.hearers.get(subject) ?? []) hear();
+        for (const hear of this.hearers.get(subject) ?? []) hear(ring.subject);
       },
     });
     this.subscriptions.set(subject, subscription);

@@ -3,7 +3,7 @@ import type { Bell } from '#store';
 
 /**
  * Nest's NATS transport over the bell of #store. Nest's own connects once, before the application starts, reads what a message
- * holds and logs what it can not read; a bell may be away at any time, and nobody reads a ring (H18, H25).
+ * holds and logs what it can not read; a bell may be away at any time, and nobody reads more of a ring than its subject (H18, H25).
  */
 export class BellTransport extends Server implements CustomTransportStrategy {
   override readonly transportId = Transport.NATS;
@@ -15,7 +15,7 @@ export class BellTransport extends Server implements CustomTransportStrategy {
 
   listen(callback: () => void): void {
     for (const [subject, handler] of this.messageHandlers)
-      this.silence.push(this.bell.listen(subject, () => void handler(undefined)));
+      this.silence.push(this.bell.listen(subject, (rung) => void handler(rung)));
     callback();
   }
 
