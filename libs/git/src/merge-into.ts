@@ -68,6 +68,8 @@ export async function mergeInto(store: ObjectStore, { branches, ...into }: Merge
 
 /** The same by and by: for branches that are not all there yet. One call at a time. */
 export interface Merging {
+  /** Where the line would stand now; it comes to stand elsewhere where `finish` finds that this can not be checked out. */
+  readonly head: Oid;
   /** Starts what takes long to start. Throws as `mergeInto`; then it is of no more use. */
   warm(): Promise<void>;
   /** Merges more, in their order, after those that it has. Throws as `warm`. */
@@ -85,7 +87,7 @@ export async function openMerging(store: ObjectStore, into: Into): Promise<Mergi
 
 /** A line while branches are merged into it. New objects are in quarantine, and not made to last there. */
 class Line implements Merging {
-  private head: Oid;
+  head: Oid;
   private opened: GitLoop | undefined;
   private probe: TreeProbe | undefined;
   private talk: MergeTalk | undefined;

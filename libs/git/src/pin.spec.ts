@@ -8,7 +8,7 @@ import { plainGit, writeFiles } from '../../../test/support/repositories.js';
 import { tempDir } from '../../../test/support/temp-dir.js';
 import { intakePack } from './intake-pack.js';
 import { mergeInto } from './merge-into.js';
-import { pin, preparePin } from './pin.js';
+import { draftPin, pin, preparePin } from './pin.js';
 
 jest.setTimeout(60_000);
 
@@ -68,6 +68,22 @@ describe('a pin', () => {
       'refs/longshore/rescue/job_2/1/',
     ]);
     expect(found.split('\n').sort()).toEqual([first.commit, second.commit].sort());
+  });
+
+  it('D20 may be drafted before its commit is there: no name tells of it until it is set, and dropped it leaves nothing', async () => {
+    const workspace = await round.workspace();
+    writeFiles(workspace.dir, { 'work.txt': 'drafted' });
+    const { path, commit } = await workspace.pack();
+    const what = { kind: 'accepted', job: 'job_6', epoch: 1, commit } as const;
+    const [one, other] = [await draftPin(round.store, what), await draftPin(round.store, what)];
+    const named = () => plainGit(round.store.dir, ['for-each-ref', 'refs/longshore/accepted/job_6/']);
+    expect(named()).toBe('');
+    await intakePack(round.store, { pack: path, base: round.base, commit });
+    const ref = `refs/longshore/accepted/job_6/1/${commit}`;
+    expect(await one.set()).toBe(ref);
+    expect(named()).toBe(`${commit} commit\t${ref}`);
+    await other.drop();
+    expect(readdirSync(join(round.store.dir, 'refs/longshore/accepted/job_6/1'))).toEqual([commit]);
   });
 
   it('is refused for names that are no ids', async () => {

@@ -32,13 +32,39 @@ const mostLasting = 10_000;
  * @throws FarmError `disk_full`
  */
 export async function pin(store: ObjectStore, what: Pin): Promise<string> {
+  return await (await draftPin(store, what)).set();
+}
+
+/** A pin that lacks its name alone. Whoever drafted it sets or drops it. */
+export interface PinDraft {
+  readonly commit: Oid;
+  /** As `pin`. */
+  set(): Promise<string>;
+  drop(): Promise<void>;
+}
+
+/** Most of what `pin` takes, and of a commit that the store does not hold yet. Throws as `pin`. */
+export async function draftPin(store: ObjectStore, what: Pin): Promise<PinDraft> {
   const commit = requireOid(what.commit);
   const place = placeOf(what);
-  await orDiskFull(async () => {
-    const unsure = await makeFolders(store.dir, place);
-    await writePin(join(store.dir, place), commit, unsure);
-  });
-  return `${place}/${commit}`;
+  const folder = join(store.dir, place);
+  const draft = join(folder, `${commit}.${randomUUID()}.lock`);
+  const drop = (): Promise<void> => rm(draft, { force: true });
+  const orDropped = (work: () => Promise<void>): Promise<void> =>
+    orDiskFull(work).catch(async (fault) => {
+      await drop();
+      throw fault;
+    });
+  await orDropped(async () => writeDraft(draft, commit, await makeFolders(store.dir, place)));
+  return {
+    commit,
+    drop,
+    async set() {
+      await orDropped(() => rename(draft, join(folder, commit)));
+      await orDiskFull(() => syncToDisk(folder));
+      return `${place}/${commit}`;
+    },
+  };
 }
 
 /** Makes the folders of pins that are to come, on disk: most of what the first of them takes. Throws as `pin`. */
@@ -62,18 +88,10 @@ async function orDiskFull(work: () => Promise<void>): Promise<void> {
 }
 
 /** As git does: under another name, which git takes for a lock, then in one step. A twin writes the same, as the name holds the id. */
-async function writePin(folder: string, commit: Oid, unsure: readonly string[]): Promise<void> {
-  const draft = join(folder, `${commit}.${randomUUID()}.lock`);
-  try {
-    const written = writeFile(draft, `${commit}\n`, { flag: 'wx', flush: true });
-    for (const outcome of await Promise.allSettled([written, makeLasting(unsure)]))
-      if (outcome.status === 'rejected') throw outcome.reason;
-    await rename(draft, join(folder, commit));
-  } catch (fault) {
-    await rm(draft, { force: true });
-    throw fault;
-  }
-  await syncToDisk(folder);
+async function writeDraft(draft: string, commit: Oid, unsure: readonly string[]): Promise<void> {
+  const written = writeFile(draft, `${commit}\n`, { flag: 'wx', flush: true });
+  for (const outcome of await Promise.allSettled([written, makeLasting(unsure)]))
+    if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 /** Answers those whose names may not be on disk: made now, by another at this moment, or before a crash. */

@@ -1,4 +1,15 @@
-import { type MergedLine, type Merging, type ObjectStore, openMerging, type PinPlace, pin, preparePin } from '#git';
+import {
+  draftPin,
+  type MergedLine,
+  type Merging,
+  type ObjectStore,
+  openMerging,
+  type Pin,
+  type PinDraft,
+  type PinPlace,
+  pin,
+  preparePin,
+} from '#git';
 import { isInPlace } from '../in-place/in-place.js';
 import type { TeamParts } from '../parts.js';
 import { assignmentSql, taskSql } from '../sql/teams.js';
@@ -104,20 +115,23 @@ export class WaveMerges {
   }
 
   private async finish(begun: Begun, wanted: Wanted): Promise<MergedLine> {
-    const { store } = begun;
-    const line = await this.finishMerging(begun, wanted);
-    // On disk and held before a row names it, and with it the merges that it was made of (D20).
-    if (line.head !== wanted.ours) await pin(store, { ...pinPlaceOf(wanted.wave), commit: line.head });
-    return line;
-  }
-
-  /** Not over before: another join clears up meanwhile. */
-  private async finishMerging(begun: Begun, wanted: Wanted): Promise<MergedLine> {
-    const { merging } = begun;
+    const { merging, store } = begun;
+    const place = pinPlaceOf(wanted.wave);
     try {
       await merging.take(restOf(begun, wanted).map(branchOf));
-      return await merging.finish();
+      const expected = merging.head;
+      if (expected === wanted.ours) return await merging.finish();
+      // Beside what `finish` waits for; who pins anew is told what went wrong with it.
+      const drafting = draftPin(store, { ...place, commit: expected }).catch(() => undefined);
+      const line = await merging.finish().catch(async (fault) => {
+        await (await drafting)?.drop();
+        throw fault;
+      });
+      // On disk and held before a row names it, and with it the merges that it was made of (D20).
+      await setPin(store, { ...place, commit: line.head }, await drafting, wanted.ours);
+      return line;
     } finally {
+      // Not over before: another join clears up meanwhile.
       this.over.push(merging);
     }
   }
@@ -150,6 +164,13 @@ function restOf({ ours, theirs }: Begun, wanted: Wanted): readonly SettledChild[
 /** All that the join would wait for and that does not depend on who is still at work. */
 async function warm({ store, merging }: Begun, wave: string): Promise<void> {
   await Promise.all([merging.warm(), preparePin(store, pinPlaceOf(wave))]);
+}
+
+/** Of a line that has moved. */
+async function setPin(store: ObjectStore, what: Pin, draft: PinDraft | undefined, ours: string): Promise<void> {
+  if (draft?.commit === what.commit) return void (await draft.set());
+  await draft?.drop();
+  if (what.commit !== ours) await pin(store, what);
 }
 
 function pinPlaceOf(wave: string): PinPlace {

@@ -160,7 +160,7 @@ describe('a Wave', () => {
         for (const name of readdirSync(quarantine)) rmSync(join(quarantine, name), { recursive: true });
       },
     ],
-  ])('D21 is whole at its end %s', async (_, lose) => {
+  ])('D20 D21 is whole and pinned at its end %s', async (_, lose) => {
     const { task, north, of } = await aWave(['a', 'b'], 'duo');
     const [wave] = await rows<{ id: string }>(`select id from wave where task = '${task}'`);
     await north.handOver(of('a'), green, { 'a.txt': 'a\n' });
@@ -170,6 +170,11 @@ describe('a Wave', () => {
     await north.handOver(of('b'), green, { 'b.txt': 'b\n' });
     expect(await farm.teams.sweeps.joinWaves()).toContain(task);
     expect(mergesInQuarantine(task)).toEqual([]);
+    const [line] = await rows<{ line_head: string }>(
+      `select line_head from assignment where task = '${task}' and parent is null`,
+    );
+    const pins = join(farm.data, 'tasks', task, 'store.git/refs/longshore/accepted', wave?.id ?? '', '0');
+    expect(readdirSync(pins)).toEqual([line?.line_head]);
     await north.handOver(await north.begin(), green);
     const { result } = await farm.view(task);
     expect(result?.files_changed.map(({ path }) => path).sort()).toEqual(['a.txt', 'b.txt']);
