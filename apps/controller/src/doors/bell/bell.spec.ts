@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { connect, credsAuthenticator, jwtAuthenticator } from '@nats-io/transport-node';
 import { bells, jobClaim, jobSubmit, status, TokenReply } from '#contracts';
 import { aController, type TestController } from '../../../../../test/support/a-controller.js';
@@ -40,6 +40,20 @@ describe('the bell of two controllers', () => {
     expect(two.logged.join('\n')).not.toContain('SECRET');
   });
 
+  it('D14 wakes the claim of the machine that has room at the controller where it waits, by the bell of that machine', async () => {
+    const [worker, full] = [await two.aWorker({ pool: 'room' }), await two.aWorker({ pool: 'room' })];
+    await full.ask('job_heartbeat', { worker: { slots: 1, busy: 1, labels: [] } });
+    await worker.ask('job_heartbeat', { worker: { slots: 1, busy: 0, labels: [] } });
+    const waiting = worker.call(jobClaim, { request_id: randomUUID(), wait_seconds: 20 });
+    await waitUntil(() => two.controller.services.claims.size === 1);
+    await one.controller.services.ringer.sweep();
+    const wakes = jest.spyOn(two.controller.services.claims, 'wakeWorker');
+    const { job_id } = await one.admin.call(jobSubmit, { kind: 'echo', pool: 'room' });
+    expect((await waiting).jobs.map(({ id }) => id)).toEqual([job_id]);
+    expect(wakes.mock.calls).toContainEqual([worker.id]);
+    expect(wakes.mock.calls).not.toContainEqual([full.id]);
+  });
+
   it('H23 gives a worker an ear for its own bell, which it hears when there is work for it', async () => {
     const worker = await one.aWorker({ pool: 'ear' });
     await worker.ask('job_heartbeat', { worker: { slots: 1, busy: 0, labels: [] } });
@@ -57,7 +71,7 @@ describe('the bell of two controllers', () => {
     await hearing.close();
   });
 
-  it('H18 may be away: calls and waits go on, and a controller starts without it', async () => {
+  it('H18 may be away: calls and waits go on, find in seconds what another controller has, and a controller starts without it', async () => {
     await nats.kill();
     await waitUntil(async () => (await one.admin.call(status, {})).nats === 'away');
     const settings = { nats: { url: nats.url, creds: nats.controllerCreds, accountSeed: nats.accountSeed } };
@@ -67,6 +81,14 @@ describe('the bell of two controllers', () => {
     await waitUntil(() => third.controller.services.claims.size === 1);
     const { job_id } = await third.admin.call(jobSubmit, { kind: 'echo', pool: 'quiet' });
     expect((await waiting).jobs.map(({ id }) => id)).toEqual([job_id]);
+    const other = worker.call(jobClaim, { request_id: randomUUID(), wait_seconds: 20 });
+    let found: readonly string[] = [];
+    void other.then(({ jobs }) => {
+      found = jobs.map(({ id }) => id);
+    });
+    await waitUntil(() => third.controller.services.claims.size === 1);
+    const elsewhere = await one.admin.call(jobSubmit, { kind: 'echo', pool: 'quiet' });
+    await waitUntil(() => found.includes(elsewhere.job_id), { within: 12_000 });
     nats = await nats.again();
     await waitUntil(async () => (await third.admin.call(status, {})).nats === 'connected', { within: 20_000 });
     await third.close();

@@ -1,4 +1,4 @@
-import { jobClaim, type LeasedJob } from '#contracts';
+import { jobClaim, type LeasedJob, limits } from '#contracts';
 import type { Call } from '#gate';
 import type { Transaction } from '#store';
 import type { Services } from '../../farm.js';
@@ -55,8 +55,8 @@ export const jobClaimOperation = operation(
     },
 
     /**
-     * The wait is over when there may be work; then it looks once more, also at the end of its time (H18). Whoever submits a job on
-     * this controller lets it look in that transaction.
+     * The wait is over when there may be work, and every 5 s whatever rang; then it looks once more, also at the end of its time
+     * (H18). Whoever submits a job on this controller lets it look in that transaction.
      */
     waits({ wait_seconds, kinds }, { jobs }, call) {
       const left = wait_seconds * 1000 - (performance.now() - call.startedAt);
@@ -66,7 +66,7 @@ export const jobClaimOperation = operation(
       return (ride) =>
         call.services.claims.wait(
           claimant,
-          left,
+          Math.min(left, limits.pollMs),
           call.signal,
           ride &&
             (async (tx) => {
