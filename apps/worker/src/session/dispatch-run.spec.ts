@@ -323,7 +323,7 @@ describe('a Dispatch on a worker', () => {
     ];
     expect(pids.length).toBeGreaterThan(1);
     const shown = everyCommandLine() + pids.map((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8')).join('');
-    for (const secret of [canary, worker.ticket, 'job-', 'Bearer']) expect(shown).not.toContain(secret);
+    for (const secret of [canary, worker.ticket, `job-${job.id}-`, 'Bearer']) expect(shown).not.toContain(secret);
     expect(worker.process.stderr()).not.toContain(worker.ticket);
   });
 
