@@ -85,6 +85,7 @@ export class ClaimLoop {
   }
 }
 
+/** Never more: the controller looks again by itself after as long as that, and whoever asks anew need not be looked for twice. */
 function jittered(ms: number): number {
-  return ms * (0.9 + Math.random() * 0.2);
+  return ms * (0.9 + Math.random() * 0.1);
 }

@@ -166,7 +166,7 @@ async function warm({ store, merging }: Begun, wave: string): Promise<void> {
   await Promise.all([merging.warm(), preparePin(store, pinPlaceOf(wave))]);
 }
 
-/** Of a line that has moved. */
+/** The draft, if it is of where the line came to stand; else it is dropped, and a line that has moved is pinned anew. */
 async function setPin(store: ObjectStore, what: Pin, draft: PinDraft | undefined, ours: string): Promise<void> {
   if (draft?.commit === what.commit) return void (await draft.set());
   await draft?.drop();
