@@ -103,6 +103,7 @@ export class FarmWorker {
         if (worker.drain && !this.draining) needs.onDrain();
         trace?.write([...this.runs].map((run) => run.lease));
       },
+      onAnswering: () => this.claims.look(),
       log,
       line,
     });
@@ -112,6 +113,7 @@ export class FarmWorker {
       farm,
       regain: this.regain,
       freeSlots: () => (this.disk.short === undefined ? this.slots - this.runs.size - this.heldSlots : 0),
+      inDoubt: () => this.runs.size > 0 && !this.beats.isAnswered,
       accept,
       log,
     });

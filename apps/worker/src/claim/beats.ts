@@ -15,6 +15,8 @@ interface BeatsNeed {
   readonly leases: () => Iterable<HeldLease>;
   readonly report: () => WorkerReport;
   readonly onWorker: (worker: BeatReply['worker']) => void;
+  /** Beats are answered again, or no more. */
+  readonly onAnswering: () => void;
   readonly log: Log;
   readonly line: EventLines;
 }
@@ -68,6 +70,11 @@ export class Beats {
       if (answer !== undefined) break;
     }
     await this.connection.destroy();
+  }
+
+  /** The last beat was answered, or none was sent. */
+  get isAnswered(): boolean {
+    return this.answering;
   }
 
   private get retryMs(): number {
@@ -148,6 +155,7 @@ export class Beats {
   private noteAnswering(answering: boolean): void {
     if (answering === this.answering) return;
     this.answering = answering;
+    this.need.onAnswering();
     this.need.line(answering ? 'beat_answered' : 'beat_unanswered', {});
     if (answering) this.need.log.info('the controller answers again');
     else this.need.log.warn('the controller does not answer beats');

@@ -10,6 +10,8 @@ interface LoopNeeds {
   readonly farm: Farm;
   readonly regain: Regain;
   readonly freeSlots: () => number;
+  /** The farm has not said for a while what it thinks of a lease that is held here: that may be lost, and comes first then (D11). */
+  readonly inDoubt: () => boolean;
   readonly accept: (job: LeasedJob, sentAt: Instant) => void;
   readonly log: Log;
 }
@@ -62,7 +64,8 @@ export class ClaimLoop {
   }
 
   private get hasRoom(): boolean {
-    return this.needs.freeSlots() > 0 && !this.needs.regain.isBusy && !this.paused;
+    const { freeSlots, inDoubt, regain } = this.needs;
+    return freeSlots() > 0 && !inDoubt() && !regain.isBusy && !this.paused;
   }
 
   /** `took`: it is worth looking again at once. */
