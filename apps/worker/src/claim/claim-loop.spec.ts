@@ -15,6 +15,12 @@ function claimsOf(farm: StandInController): readonly z.output<typeof jobClaim.in
     .filter(({ frozen }) => frozen.length === 0);
 }
 
+/** As many more of them have come: by the second, the worker knows what became of the first. */
+async function beats(farm: StandInController, more: number): Promise<void> {
+  const before = farm.requests(/job_heartbeat/).length;
+  await waitUntil(() => farm.requests(/job_heartbeat/).length >= before + more);
+}
+
 describe('the claims of a worker', () => {
   it('H18 wait at the controller for one job, and are asked anew every 5 s with jitter', async () => {
     const farm = await StandInController.open();
@@ -43,5 +49,26 @@ describe('the claims of a worker', () => {
       return new Set(asked).size < asked.length;
     };
     await waitUntil(repeated, { within: 30_000 });
+  });
+
+  it('D11 ask for nothing new while it holds a lease whose beats are not answered, and go on once they are', async () => {
+    const farm = await StandInController.open();
+    const job = farm.add('steps:\n  - say: here\n  - wait: {file: go}\n');
+    const worker = await aWorker(farm, { slots: 2 });
+    await worker.of(job).until('step', ({ text }) => text === 'here');
+    // one is open beside that which took the job
+    await waitUntil(() => claimsOf(farm).length > 1);
+    // the farm hears the beats and believes in the lease all along: there is nothing to be regained
+    farm.weather = ({ path }) => (path.endsWith('job_heartbeat') ? { lateMs: 60_000 } : 'fine');
+    await beats(farm, 3);
+    const asked = claimsOf(farm).length;
+    // whatever claim is open, or comes, is given it
+    const other = farm.add('steps: [{wait: {file: go}}]\n');
+    await beats(farm, 3);
+    expect(other.state).toBe('queued');
+    expect(claimsOf(farm)).toHaveLength(asked);
+    farm.weather = () => 'fine';
+    await worker.of(other).until('claimed');
+    expect(claimsOf(farm).length).toBeGreaterThan(asked);
   });
 });
