@@ -34,7 +34,7 @@ export async function claim(
   const rows = await take(tx, asked, request.limit);
   advanceTurns(context, tx, claimer.pool, rows);
   await tellContinued(context, tx, rows);
-  return Promise.all(rows.map((row) => leased(context, claimer, row)));
+  return rows.map((row) => leased(context, claimer, row));
 }
 
 /**
@@ -77,13 +77,11 @@ async function claimPlain(
   const [found] = rows;
   const nothingLeft = found?.clear === true && (!found.more || leases.length >= found.room);
   const first = new Set(asked);
-  return Promise.all(
-    requests.map((request) => {
-      const rows = first.has(request) ? given.get(request.request_id) : undefined;
-      if (!rows && !(nothingLeft && first.has(request))) return undefined;
-      return Promise.all((rows ?? []).map((row) => leased(context, claimer, row)));
-    }),
-  );
+  return requests.map((request) => {
+    const rows = first.has(request) ? given.get(request.request_id) : undefined;
+    if (!rows && !(nothingLeft && first.has(request))) return undefined;
+    return (rows ?? []).map((row) => leased(context, claimer, row));
+  });
 }
 
 /** What every claim says of who asks. */
@@ -185,9 +183,9 @@ async function tellContinued(context: QueueContext, tx: Transaction, rows: reado
   }
 }
 
-async function leased(context: QueueContext, { worker }: Claimer, row: Granted): Promise<LeasedJob> {
+function leased(context: QueueContext, { worker }: Claimer, row: Granted): LeasedJob {
   const { id, kind, epoch, lease_id, lease_ms, continues, payload } = row;
-  const token = await context.mintJobToken({ job: id, epoch, lease_id, kind, worker, lease_ms });
+  const token = context.mintJobToken({ job: id, epoch, lease_id, kind, worker, lease_ms });
   return {
     id,
     kind,

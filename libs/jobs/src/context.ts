@@ -12,7 +12,7 @@ export interface QueueContext {
   readonly offer: (tx: Transaction, job: Ring) => Promise<readonly string[]>;
   /** Transactions that offer a job, with those that need no ring then. */
   readonly offered: WeakMap<Transaction, readonly string[]>;
-  readonly mintJobToken: (lease: LeaseToken) => Promise<string> | string;
+  readonly mintJobToken: (lease: LeaseToken) => string;
   /** Turns that this process has advanced each pool to: what it need not write again. */
   readonly turns: Map<string, number>;
   /** The job whose lease was read last in a transaction: what never changes of it needs no second reading there. */

@@ -29,7 +29,7 @@ export async function heartbeat(
   if (troubled.size === beats.length) throw first;
   await tellInterrupts(context, beats, beaten);
   const answered = beats.filter((beat) => !troubled.has(beat));
-  return Promise.all(answered.map((beat) => reply(context, holder, beat, beaten.get(beat))));
+  return answered.map((beat) => reply(context, holder, beat, beaten.get(beat)));
 }
 
 /** A value that PostgreSQL refuses fails all that share its statement: then each goes alone, and one fails alone (H13). */
@@ -128,15 +128,15 @@ async function tellInterrupts(
   await context.database.run(leaseSql.toldInterrupts, { jobs: jobs.map((beat) => beat.job_id) });
 }
 
-async function reply(
+function reply(
   context: QueueContext,
   { worker }: Holder,
   { job_id, epoch, lease_id }: Beat,
   row: BeatenRow | undefined,
-): Promise<LeaseReply> {
+): LeaseReply {
   if (!row) return { held: false, job_id, code: 'stale_lease' };
   const { kind, lease_ms, end_kind, end_reason } = row;
-  const token = await context.mintJobToken({ job: job_id, epoch, lease_id, kind, worker, lease_ms });
+  const token = context.mintJobToken({ job: job_id, epoch, lease_id, kind, worker, lease_ms });
   const steer = (row.signals ?? []).filter((signal) => signal.kind === 'steer').map(({ seq, text }) => ({ seq, text }));
   return {
     held: true,

@@ -17,7 +17,7 @@ export interface QueueOptions {
    */
   readonly offer?: (tx: Transaction, job: Ring) => Promise<readonly string[]>;
   /** A job token (S4.3): one for each lease of a claim and of a beat. */
-  readonly mintJobToken: (lease: LeaseToken) => Promise<string> | string;
+  readonly mintJobToken: (lease: LeaseToken) => string;
   /** A hook that threw while many leases were beaten or swept: the others went on (H13). For the log. */
   readonly onTrouble?: (job: string, error: unknown) => void;
 }

@@ -253,7 +253,7 @@ describe('a worker token', () => {
     const one = await aWorker();
     const two = await aWorker();
     const lease = { job: randomUUID(), epoch: 1, lease_id: randomUUID(), kind: 'dispatch', lease_ms: 30_000 };
-    const jobToken = await identity.mintJobToken({ ...lease, worker: one.id });
+    const jobToken = identity.mintJobToken({ ...lease, worker: one.id });
     await expect(identity.jobOf(jobToken, await principalOf(one.token))).resolves.toMatchObject({
       job: lease.job,
       epoch: 1,

@@ -206,9 +206,9 @@ export class Identity {
   }
 
   /** Lives as long as the lease and 30 s (S4.3). */
-  mintJobToken({ job, epoch, lease_id, kind, worker, lease_ms }: TokenLease): Promise<string> {
+  mintJobToken({ job, epoch, lease_id, kind, worker, lease_ms }: TokenLease): string {
     const claims = { aud: 'job', sub: job, epoch, lease_id, kind, holder: worker } as const;
-    return this.tokens.job.mintAside(claims, lease_ms / 1000 + limits.clockSkewSeconds);
+    return this.tokens.job.mint(claims, lease_ms / 1000 + limits.clockSkewSeconds);
   }
 
   /** The next key signs from now on, here; other controllers go over within two minutes. Errors: FarmError conflict. */

@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { FarmError, limits } from '#contracts';
@@ -20,6 +20,8 @@ export interface SigningKey {
   readonly kid: string;
   readonly sign: KeyObject;
   readonly verify: KeyObject;
+  /** Derived from the private key: for tokens that nobody but controllers reads. It comes and goes with its key. */
+  readonly secret: KeyObject;
   /** The public key, 32 bytes, base64url. */
   readonly raw: string;
 }
@@ -155,5 +157,11 @@ export class SigningKeys {
 function keyOf({ private_key }: z.output<typeof StoredKey>): SigningKey {
   const sign = privateKeyOf(private_key);
   const raw = rawPublicKey(sign);
-  return { kid: thumbprint(raw), sign, verify: publicKeyOf(raw), raw };
+  return { kid: thumbprint(raw), sign, verify: publicKeyOf(raw), secret: secretOf(private_key), raw };
+}
+
+/** HKDF (RFC 5869) with a purpose of its own: what it signs says nothing of the private key, nor of another use of it. */
+function secretOf(privateKey: string): KeyObject {
+  const der = Buffer.from(privateKey, 'base64url');
+  return createSecretKey(Buffer.from(hkdfSync('sha256', der, '', 'longshore tokens that only controllers read', 32)));
 }

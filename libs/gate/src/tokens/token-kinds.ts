@@ -6,8 +6,13 @@ const personAudiences = ['cli', 'ui', 'mcp'] as const;
 
 const times = { iss: z.string(), iat: z.int(), exp: z.int(), jti: z.string() };
 
+/** HS256 is under a secret of the signing key, EdDSA under the key itself. */
+export type TokenAlgorithm = 'EdDSA' | 'HS256';
+
 export interface TokenKind<Claims> {
   readonly typ: string;
+  /** The first signs; what comes after it is only read, as a release before signed with it. */
+  readonly algorithms: readonly [TokenAlgorithm, ...TokenAlgorithm[]];
   readonly claims: z.ZodType<Claims>;
 }
 
@@ -53,7 +58,12 @@ export type JobTokenClaims = z.output<typeof JobTokenClaims>;
  * The kinds are mutually exclusive: `typ` of the header and `aud` tell them apart, and each is read by its own validator only
  * (S4.1, S4.3). None carries grants: authority is read from rows at every call (S4.6).
  */
-export const workerKind: TokenKind<WorkerClaims> = { typ: 'worker+jwt', claims: WorkerClaims };
-export const personKind: TokenKind<PersonClaims> = { typ: 'at+jwt', claims: PersonClaims };
-export const agentKind: TokenKind<AgentClaims> = { typ: 'at+jwt', claims: AgentClaims };
-export const jobKind: TokenKind<JobTokenClaims> = { typ: 'job+jwt', claims: JobTokenClaims };
+export const workerKind: TokenKind<WorkerClaims> = { typ: 'worker+jwt', algorithms: ['EdDSA'], claims: WorkerClaims };
+export const personKind: TokenKind<PersonClaims> = { typ: 'at+jwt', algorithms: ['EdDSA'], claims: PersonClaims };
+export const agentKind: TokenKind<AgentClaims> = { typ: 'at+jwt', algorithms: ['EdDSA'], claims: AgentClaims };
+/** Nobody but controllers reads it, and one is made for each lease and each of its beats. */
+export const jobKind: TokenKind<JobTokenClaims> = {
+  typ: 'job+jwt',
+  algorithms: ['HS256', 'EdDSA'],
+  claims: JobTokenClaims,
+};

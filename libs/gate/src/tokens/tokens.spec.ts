@@ -64,6 +64,28 @@ describe('a token', () => {
     await expect(of(jobKind).verifyPast(forged)).rejects.toMatchObject(refused);
   });
 
+  it('S4.1 of a job is under a secret that only controllers have, which goes with its key; one of the release before is read', async () => {
+    const token = of(jobKind).mint(jobClaims(), 600);
+    expect(decodeProtectedHeader(token)).toEqual({ alg: 'HS256', typ: 'job+jwt', kid: keys.current.kid });
+    const [head, payload] = token.split('.');
+    const hs256 = (secret: Buffer) => createHmac('sha256', secret).update(`${head}.${payload}`).digest('base64url');
+    const secrets = [
+      Buffer.from(keys.current.raw, 'base64url'),
+      keys.current.verify.export({ format: 'der', type: 'spki' }),
+      Buffer.from(keys.current.verify.export({ format: 'pem', type: 'spki' })),
+      Buffer.alloc(32),
+    ];
+    for (const secret of secrets)
+      await expect(of(jobKind).verify(`${head}.${payload}.${hs256(secret)}`)).rejects.toMatchObject(refused);
+    const next = await SigningKeys.open(tempDir('keys'));
+    await expect(of(jobKind, next).verify(token)).rejects.toMatchObject(refused);
+    await expect(of({ ...jobKind, algorithms: ['HS256'] }).verify(token)).resolves.toBeDefined();
+
+    const earlier = of({ ...jobKind, algorithms: ['EdDSA'] });
+    await expect(of(jobKind).verify(earlier.mint(jobClaims(), 600))).resolves.toBeDefined();
+    await expect(earlier.verify(token)).rejects.toMatchObject(refused);
+  });
+
   it('S4.2 of a person is shaped after RFC 9068, and nothing of it may be missing', async () => {
     const token = of(personKind).mint(personClaims(), 600);
     expect(decodeProtectedHeader(token)).toMatchObject({ typ: 'at+jwt', alg: 'EdDSA' });
