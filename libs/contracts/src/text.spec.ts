@@ -11,7 +11,10 @@ describe('text', () => {
   it('H13 looks for the same in every string and key of free JSON, and for its depth', () => {
     const Json = storableJson(1000);
     const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
-    for (const bad of [{ a: ['\0'] }, { '\ud800': 1 }, ['x'.repeat(999)], deep(65), deep(100_000), undefined]) {
+    for (const bad of [{ a: ['\0'] }, { '\ud800': 1 }, ['x'.repeat(999)], deep(65), deep(100_000)]) {
+      expect(Json.safeParse(bad).success).toBe(false);
+    }
+    for (const bad of [undefined, { a: undefined }, [Number.NaN], 1n, new Date(0), { a: () => 1 }]) {
       expect(Json.safeParse(bad).success).toBe(false);
     }
     // The six characters of an escape are ordinary text.
