@@ -10,6 +10,7 @@ import { graphile } from './graphile.js';
 import { benchFarm, percentile } from './longshore.js';
 import { pgBoss } from './pg-boss.js';
 import { processorTime } from './processor-time.js';
+import { rawHttp } from './raw-http.js';
 import { rawSql } from './raw-sql.js';
 import { type Cost, type Latency, pageOf, type Row, reportOf } from './report.js';
 import type { System } from './system.js';
@@ -65,6 +66,7 @@ async function main(): Promise<void> {
       undo.push(() => system.close());
     };
     await add('raw-sql-fenced', async () => rawSql(await inDatabase('raw'), connections));
+    await add('raw-sql-http', async () => rawHttp(await inDatabase('raw_http'), connections));
     await add('longshore', async () => farm.plain());
     await add('longshore-claim-16', async () => farm.claim16());
     await add('longshore-two-controllers', async () => farm.byAnother());
@@ -83,8 +85,8 @@ async function main(): Promise<void> {
       statements.set(system.name, await statementsPerJob(ownerUrl, system));
     }
     const postgresPid = services.started.find(({ name }) => name === 'postgres')?.pid ?? 0;
-    const spent = async () => ({
-      ...processorTime({ postgres: postgresPid, controller: farm.controller.process.pid }),
+    const spent = async ({ pid = farm.controller.process.pid }: System) => ({
+      ...processorTime({ postgres: postgresPid, controller: pid }),
       wal: Number(await query(ownerUrl, `select pg_current_wal_insert_lsn() - '0/0'`)),
       statements: Number(await query(ownerUrl, ownStatements)),
     });
@@ -96,9 +98,9 @@ async function main(): Promise<void> {
         for (const system of systems.filter((each) => each.inFlight.includes(inFlight))) {
           const count = countFor(estimates.get(system.name) ?? 100);
           await system.enqueue(count + inFlight);
-          const before = await spent();
+          const before = await spent(system);
           const rate = count / (await system.work(count, inFlight));
-          const after = await spent();
+          const after = await spent(system);
           estimates.set(system.name, rate);
           if (round === 0) continue;
           const key = `${system.name} ${inFlight}`;

@@ -20,25 +20,29 @@ const complete = `
   update raw_job set state = 'done', result = $1, lease_expires_at = null
   where id = $2 and epoch = $3 and lease_id = $4 and holder = $5 and state = 'leased' and lease_expires_at > clock_timestamp()`;
 
+const enqueue = 'insert into raw_job (priority) select 0 from generate_series(1, $1::int)';
+
+export const rawStatements = { schema, claim, complete, enqueue };
+
 /** The least that a fenced queue can do: one statement to claim, one to complete, each its own call and its own commit. */
 export async function rawSql(url: string, connections: number): Promise<System> {
   const pool = new pg.Pool({ connectionString: url, max: connections });
-  await pool.query(schema);
+  await pool.query(rawStatements.schema);
   return {
     name: 'raw-sql-fenced',
     inFlight: [16, 256],
     database: url,
     async enqueue(count) {
-      await pool.query('insert into raw_job (priority) select 0 from generate_series(1, $1)', [count]);
+      await pool.query(rawStatements.enqueue, [count]);
     },
     work: (count, inFlight) =>
       drain(count, inFlight, async () => {
         const lease = randomUUID();
-        const { rows } = await pool.query({ name: 'claim', text: claim, values: [lease, 'w_bench'] });
+        const { rows } = await pool.query({ name: 'claim', text: rawStatements.claim, values: [lease, 'w_bench'] });
         const [job] = rows;
         if (!job) return 0;
         const values = ['{"ok":true}', job.id, job.epoch, lease, 'w_bench'];
-        const { rowCount } = await pool.query({ name: 'complete', text: complete, values });
+        const { rowCount } = await pool.query({ name: 'complete', text: rawStatements.complete, values });
         return rowCount ?? 0;
       }),
     close: () => pool.end(),

@@ -60,6 +60,8 @@ export function reportOf(rows: readonly Row[], latency: readonly Latency[], clai
     raw_16: rate('longshore', 16) / rate('raw-sql-fenced', 16),
     raw_256: rate('longshore', 256) / rate('raw-sql-fenced', 256),
     claim_16: best('longshore-claim-16') / best('raw-sql-fenced'),
+    raw_http_16: rate('longshore', 16) / rate('raw-sql-http', 16),
+    raw_http_256: rate('longshore', 256) / rate('raw-sql-http', 256),
     dispatch_16: rate('longshore-dispatch', 16) / rate('raw-sql-fenced', 16),
     pg_boss: best('longshore') / best('pg-boss'),
     graphile_worker: best('longshore') / best('graphile-worker'),
@@ -103,15 +105,17 @@ ${bars.map(({ ratio, says, holds }) => `| ${says} | ${shown(ratios[ratio])} | ${
 
 \`longshore\` is the whole path: HTTP, token, gate, audit, SQL, one job per call. \`longshore-claim-16\` claims 16 at a time and completes each
 with a call of its own. \`longshore-dispatch\` are Dispatches of Tasks, each completion opening the next. \`raw-sql-fenced\` is one statement per
-call through the driver, without any of it. Redis answers before its write is on disk.
+call through the driver, without any of it; \`raw-sql-http\` are the same statements behind the plainest HTTP server of Node, with JSON and
+nothing else: what is left of a controller when all that makes it one is taken away. Redis answers before its write is on disk.
 
-| system | in flight | jobs/s | × raw | statements per job |
-|---|---|---|---|---|
-${rows.map((row) => `| ${row.system} | ${row.in_flight} | ${Math.round(row.claim_complete_per_s)} | ${shown(row.claim_complete_per_s / rateOfRaw(rows, row.in_flight))} | ${row.statements_per_job === null ? '–' : shown(row.statements_per_job)} |`).join('\n')}
+| system | in flight | jobs/s | × raw | × raw behind HTTP | statements per job |
+|---|---|---|---|---|---|
+${rows.map((row) => `| ${row.system} | ${row.in_flight} | ${Math.round(row.claim_complete_per_s)} | ${shown(row.claim_complete_per_s / rateOf(rows, 'raw-sql-fenced', row.in_flight))} | ${shown(row.claim_complete_per_s / rateOf(rows, 'raw-sql-http', row.in_flight))} | ${row.statements_per_job === null ? '–' : shown(row.statements_per_job)} |`).join('\n')}
 
 ## What a job costs under load
 
-Processor time in milliseconds, of the server with all its backends, of the controller with its sweeps, and of the driver; then what PostgreSQL writes ahead, and
+Processor time in milliseconds, of the server with all its backends, of the controller with its sweeps (of the HTTP server for
+\`raw-sql-http\`), and of the driver; then what PostgreSQL writes ahead, and
 statements. Unlike the rates these stay nearly the same on a machine that is busy with something else.
 
 | system | in flight | PostgreSQL | controller | driver | WAL bytes | statements |
@@ -131,11 +135,9 @@ ${latency.map((row) => `| ${row.system} | ${shown(row.p50_ms)} | ${shown(row.p95
 `;
 }
 
-function rateOfRaw(rows: readonly Row[], inFlight: number): number {
-  return (
-    rows.find((row) => row.system === 'raw-sql-fenced' && row.in_flight === inFlight)?.claim_complete_per_s ??
-    Number.NaN
-  );
+function rateOf(rows: readonly Row[], system: string, inFlight: number): number {
+  const row = rows.find((each) => each.system === system && each.in_flight === inFlight);
+  return row?.claim_complete_per_s ?? Number.NaN;
 }
 
 function shown(value: number | undefined): string {

@@ -9,6 +9,8 @@ export interface System {
   work(count: number, inFlight: number): Promise<number>;
   /** How long jobs wait that are queued one at a time on an idle queue. */
   latency?(count: number): Promise<readonly Waited[]>;
+  /** The process that stands in the controller's place, where it has one. */
+  readonly pid?: number | undefined;
   /** Where its statements are counted. */
   readonly database?: string;
   close(): Promise<void>;
