@@ -13,7 +13,8 @@ interface Asked {
   readonly count: number;
 }
 
-const pool = new pg.Pool({ connectionString: process.env['BENCH_DATABASE'], max: Number(process.argv[2]) });
+const { BENCH_DATABASE: connectionString } = process.env;
+const pool = new pg.Pool({ connectionString, max: Number(process.argv[2]) });
 await pool.query(rawStatements.schema);
 
 const server = createServer((request, response) => {
