@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import pg from 'pg';
 import { rawStatements } from './raw-sql.js';
 
-/** The statements of `raw-sql-fenced` behind node:http: what is left of a controller when all that makes it one is taken away. */
+/** What its three routes take between them. */
 interface Asked {
   readonly worker: string;
   readonly id: string;
@@ -13,6 +13,7 @@ interface Asked {
   readonly count: number;
 }
 
+// A program of its own, started by `raw-http.ts`: it tells its port, and ends with who started it.
 const { BENCH_DATABASE: connectionString } = process.env;
 const pool = new pg.Pool({ connectionString, max: Number(process.argv[2]) });
 await pool.query(rawStatements.schema);

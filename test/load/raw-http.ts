@@ -16,7 +16,10 @@ export async function rawHttp(url: string, connections: number): Promise<System>
     env: { ...process.env, BENCH_DATABASE: url },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const [ready] = await once(child, 'message');
+  const died = once(child, 'exit').then(() =>
+    Promise.reject(new Error('the HTTP server of raw-sql-http ended at its start')),
+  );
+  const [ready] = await Promise.race([once(child, 'message'), died]);
   const { port } = Ready.parse(ready);
   const http = new Pool(`http://127.0.0.1:${port}`, { connections: 256, pipelining: 1 });
   const post = async (path: string, body: unknown): Promise<unknown> => {

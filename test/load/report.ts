@@ -50,8 +50,7 @@ export const bars: readonly {
 ];
 
 export function reportOf(rows: readonly Row[], latency: readonly Latency[], claimRatio: number): Report {
-  const rate = (system: string, inFlight: number) =>
-    rows.find((row) => row.system === system && row.in_flight === inFlight)?.claim_complete_per_s ?? 0;
+  const rate = (system: string, inFlight: number) => rateOf(rows, system, inFlight);
   const best = (system: string) => Math.max(rate(system, 16), rate(system, 256));
   const ours = latency.find((row) => row.system === 'longshore');
   const theirs = latency.find((row) => row.system === 'graphile-worker');

@@ -25,7 +25,6 @@ interface TokenIssuerOptions {
 /** Mints and reads the tokens of one kind, and no other's (S4.1). */
 export class TokenIssuer<Claims extends { readonly exp: number }> {
   private readonly remembered = new Map<string, Remembered<Claims>>();
-  private header: { readonly kid: string; readonly text: string } | undefined;
   private readonly keys: SigningKeys;
   private readonly issuer: string;
   private readonly now: () => number;
@@ -45,7 +44,7 @@ export class TokenIssuer<Claims extends { readonly exp: number }> {
     const [algorithm] = this.kind.algorithms;
     const iat = Math.floor(this.now() / 1000);
     const payload = encode({ ...claims, iss: this.issuer, iat, exp: iat + Math.ceil(livesSeconds), jti: randomUUID() });
-    const text = `${this.headerOf(key, algorithm)}.${payload}`;
+    const text = `${encode({ alg: algorithm, typ: this.kind.typ, kid: key.kid })}.${payload}`;
     return `${text}.${byAlgorithm[algorithm].sign(text, key)}`;
   }
 
@@ -71,12 +70,6 @@ export class TokenIssuer<Claims extends { readonly exp: number }> {
     } catch (cause) {
       throw new FarmError('unauthenticated', undefined, { cause });
     }
-  }
-
-  /** The same for all tokens of a key. */
-  private headerOf({ kid }: SigningKey, alg: TokenAlgorithm): string {
-    if (this.header?.kid !== kid) this.header = { kid, text: encode({ alg, typ: this.kind.typ, kid }) };
-    return this.header.text;
   }
 
   private async read(token: string, at: Date): Promise<Remembered<Claims>> {
